@@ -113,7 +113,7 @@ let package = Package(
       swiftSettings: strict),
     // Which events of different sources are the same earthquake.
     .target(
-      name: "QuakeAssociation", dependencies: ["Postgres", "QuakeModel"],
+      name: "QuakeAssociation", dependencies: ["QuakeHistory", "Postgres", "QuakeModel"],
       swiftSettings: unoptimisedInTests),
     // Queries of the events: lists, groups and statistics; and batch edits.
     .target(
@@ -122,7 +122,9 @@ let package = Package(
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
-      dependencies: ["QuakeAssociation", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
+      dependencies: [
+        "QuakeAssociation", "QuakeFeed", "QuakeHistory", "Postgres", "QuakeModel", "Basics",
+      ],
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],

@@ -130,12 +130,8 @@ struct Contents: Equatable {
 
   /// The figures of a database, from a contender's statement.
   init(_ statement: SQL, over connection: Connection) throws {
-    let row = try connection.execute(statement)
-    func value(_ column: Int) -> Int { Int(row.integer(0, column) ?? 0) }
-    events = value(0)
-    magnitudes = value(1)
-    times = value(2)
-    updates = value(3)
+    (events, magnitudes, times, updates) = try connection.row(
+      statement, as: (Int, Int, Int, Int).self)
   }
 
   private static func milliseconds(_ time: Timestamp?) -> Int {

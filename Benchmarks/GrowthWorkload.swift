@@ -72,14 +72,14 @@ struct GrowthWorkload: Workload {
     let before = try newestToken(database, bench)
     let run = try bench.measure(
       quake.command(file, database, bench), on: database)
-    let row = try bench.server.connect(database).execute(
+    let row = try bench.server.connect(database).row(
       """
       select coalesce(sum(t.inserted), 0)::bigint, coalesce(sum(t.updated), 0)::bigint,
              coalesce(sum((select count(*) from quake.quake_version v
                             where v.transaction_id = t.transaction_id)), 0)::bigint
-        from quake.change_transaction t where t.token > $1
-      """, [.integer(before)])
-    let found = (0..<3).map { Int(row.integer(0, $0) ?? -1) }
+        from quake.change_transaction t where t.token > \(before)
+      """, as: (Int, Int, Int).self)
+    let found = [row.0, row.1, row.2]
     let inserted = step.isFirst ? file.contents.events : 0
     let wanted = [inserted, file.revised, inserted + file.revised]
     guard found == wanted else {
@@ -91,9 +91,8 @@ struct GrowthWorkload: Workload {
   }
 
   private func newestToken(_ database: String, _ bench: Bench) throws -> Int64 {
-    try bench.server.connect(database).execute(
-      "select coalesce(max(token), 0) from quake.change_transaction"
-    ).integer(0, 0) ?? 0
+    try bench.server.connect(database).row(
+      "select coalesce(max(token), 0) from quake.change_transaction", as: Int64.self)
   }
 }
 
@@ -124,79 +123,76 @@ struct GrownStore {
       "filling the store", unit: .items("events"), total: events, diagnostics: bench.diagnostics)
     for first in stride(from: 1, through: events, by: Self.batchSize) {
       let last = min(first + Self.batchSize - 1, events)
-      let range: [Parameter] = [
-        .integer(Int64(first)), .integer(Int64(last)), .integer(Int64(events)),
-      ]
-      try connection.execute(insertEvents, range)
-      try connection.execute(insertVersions, range)
+      try connection.execute(insertEvents(first...last))
+      try connection.execute(insertVersions(first...last))
       bar.update(done: last)
       try Run.stopIfAsked()
     }
     bar.finish()
-    try connection.execute(Self.insertTransactions, [.integer(Int64(events))])
+    try connection.execute(Self.insertTransactions(of: events))
     for sequence in ["transaction_id", "token"] {
-      try connection.execute(
-        "select setval($1::regclass, $2)",
-        [.text("quake." + sequence), .integer(Int64(transactions))])
+      try connection.execute("select setval(\("quake." + sequence)::regclass, \(transactions))")
     }
     bench.diagnostics.note("vacuuming it")
     try connection.execute("vacuum (analyze)")
     try check(connection)
   }
 
-  private var columns: String { QuakeColumn.allCases.map(\.name).joined(separator: ", ") }
-  private var values: String {
-    QuakeColumn.allCases.map { "\(Self.value(of: $0)) as \($0.name)" }.joined(separator: ",\n")
+  private var columns: SQL {
+    SQL(trusted: QuakeColumn.allCases.map(\.name).joined(separator: ", "))
   }
-
-  private var insertEvents: SQL {
+  private var values: SQL {
     SQL(
-      trusted: """
-        insert into quake.quake (\(columns))
-        select \(values)
-          from generate_series($1::bigint, $2::bigint) i
-         cross join (select 1 as revision) r
-         where $3::bigint >= i
-         order by i
-        """)
+      trusted: QuakeColumn.allCases.map { "\(value(of: $0)) as \($0.name)" }
+        .joined(separator: ",\n"))
   }
 
-  private var insertVersions: SQL {
-    SQL(
-      trusted: """
-        insert into quake.quake_version (transaction_id, op, changed, \(columns))
-        select (i - 1) / \(Self.transactionSize) * 2 + 1 + revision,
-               case revision when 0 then 'insert' else 'update' end,
-               case revision when 1 then array['status', 'magnitude', 'updated', 'title', 'as_of'] end,
-               \(values)
-          from generate_series($1::bigint, $2::bigint) i
-         cross join (values (0), (1)) r (revision)
-         where $3::bigint >= i
-         order by 1, i
-        """)
+  private func insertEvents(_ range: ClosedRange<Int>) -> SQL {
+    """
+    insert into quake.quake (\(sql: columns))
+    select \(sql: values)
+      from generate_series(\(range.lowerBound)::bigint, \(range.upperBound)::bigint) i
+     cross join (select 1 as revision) r
+     order by i
+    """
   }
 
-  private static let insertTransactions = SQL(
-    trusted: """
+  private func insertVersions(_ range: ClosedRange<Int>) -> SQL {
+    """
+    insert into quake.quake_version (transaction_id, op, changed, \(sql: columns))
+    select (i - 1) / \(Self.transactionSize)::bigint * 2 + 1 + revision,
+           case revision when 0 then 'insert' else 'update' end,
+           case revision when 1 then array['status', 'magnitude', 'updated', 'title', 'as_of'] end,
+           \(sql: values)
+      from generate_series(\(range.lowerBound)::bigint, \(range.upperBound)::bigint) i
+     cross join (values (0), (1)) r (revision)
+     order by 1, i
+    """
+  }
+
+  private static func insertTransactions(of events: Int) -> SQL {
+    let (events, size): (SQL, SQL) = ("\(events)::bigint", "\(transactionSize)::bigint")
+    return """
       insert into quake.change_transaction
         (token, nonce, transaction_id, author, context, application_name, database_user, process_id, at,
          inserted, updated, deleted, truncated)
       select t, substr(md5(t::text), 1, 8), t, 'quake-ingest', 'all_month', 'quake-ingest', session_user, 1,
              '2001-01-01 00:00:00Z'::timestamptz + t * interval '1 minute',
              case t % 2 when 1 then size else 0 end, case t % 2 when 0 then size else 0 end, 0, 0
-        from (select t, least(\(transactionSize), $1::bigint - (t - 1) / 2 * \(transactionSize)) as size
-                from generate_series(1, ($1::bigint + \(transactionSize - 1)) / \(transactionSize) * 2) t) n
+        from (select t, least(\(sql: size), \(sql: events) - (t - 1) / 2 * \(sql: size)) as size
+                from generate_series(1, (\(sql: events) + \(sql: size) - 1) / \(sql: size) * 2) t) n
        order by t
-      """)
+      """
+  }
 
-  /// The SQL expression for a column of event `i` of `$3`, as inserted (`revision` 0) or revised
+  /// The SQL expression for a column of event `i` of all events, as inserted (`revision` 0) or revised
   /// (1).
-  private static func value(of column: QuakeColumn) -> String {
+  private func value(of column: QuakeColumn) -> String {
     let code = "'gr' || lpad(i::text, 9, '0')"
     let magnitude = "round(((i * 7919 % 600) / 100.0 - 0.5 + revision * 0.1)::numeric, 2)"
     // Over 30 years, up to the month of the feeds.
     let time =
-      "date_trunc('milliseconds', '1996-05-01 00:00:00Z'::timestamptz + interval '30 years' * (i / $3::float8))"
+      "date_trunc('milliseconds', '1996-05-01 00:00:00Z'::timestamptz + interval '30 years' * (i / \(events)::float8))"
     let place = "i % 90 || ' km NNE of Town ' || i % 977 || ', Alaska'"
     let page = "https://earthquake.usgs.gov/earthquakes"
     return switch column {
@@ -241,17 +237,18 @@ struct GrownStore {
   /// Throws unless the numbers of rows are as expected and, in a small store, the history gives the
   /// events as they are in the table.
   private func check(_ connection: Connection) throws {
-    let row = try connection.execute(
+    let isSmall: SQL = "\(events <= 200_000)::boolean"
+    let row = try connection.row(
       """
       select (select count(*) from quake.quake), (select count(*) from quake.quake_version),
              (select sum(inserted + updated)::bigint from quake.change_transaction),
              (select count(*) from (
-                select * from quake.quake where $1 and code > $2
+                select * from quake.quake where \(sql: isSmall) and code > 'gr'
                 except
-                select * from quake.as_of(case when $1 then quake.latest_token() else '0' end)) d)
-      """,
-      [.bool(events <= 200_000), .text("gr")])
-    let found = (0..<4).map { Int(row.integer(0, $0) ?? -1) }
+                select * from quake.as_of(
+                  case when \(sql: isSmall) then quake.latest_token() else '0' end)) d)
+      """, as: (Int, Int, Int, Int).self)
+    let found = [row.0, row.1, row.2, row.3]
     let wanted = [events, events * 2, events * 2, 0]
     guard found == wanted else {
       throw BenchFailure(

@@ -192,6 +192,6 @@ struct CatchUpWorkload: Workload {
   }
 
   private func token(_ connection: Connection) throws -> String {
-    try connection.execute("select quake.latest_token()").text(0, 0) ?? "0"
+    try connection.row("select quake.latest_token()", as: String.self)
   }
 }

@@ -1,6 +1,7 @@
 internal import Basics
 public import Postgres
 internal import QuakeAssociation
+internal import QuakeHistory
 public import QuakeModel
 
 /// Imports the records of a source. An event that did not change is not written.
@@ -116,7 +117,7 @@ public struct Importer {
     let plan = try ImportPlan(
       for: source, isEmpty: first == nil, access: reopen == nil ? .readableOnce : .reopenable,
       options: options, connections: 1 + helpers.count,
-      isStoreEmpty: connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true)
+      isStoreEmpty: connection.row(ImportStatements.isStoreEmpty, as: Bool.self))
     var report: ImportReport
     switch plan.way {
     case .snapshot:
@@ -200,19 +201,18 @@ public struct Importer {
   }
 
   private func readToken(_ total: inout ImportReport) throws {
-    let result = try connection.execute(
+    let stored = try connection.firstRow(
       """
-      select t.token, t.nonce, s.enabled
+      select t.token || '.' || t.nonce, s.enabled
         from quake.import i join quake.change_transaction t using (token)
        cross join quake.association_settings s
-       where i.id = $1
-      """, [.integer(total.id)])
-    if result.rowCount == 1, let number = result.integer(0, 0), let nonce = result.text(0, 1) {
-      total.token = ChangeToken(number: number, nonce: nonce)
-      // In a transaction of its own: this one would hold back the imports of other sources.
-      if result.bool(0, 2) == true {
-        try Associations(connection: connection, author: options.author).updateAfterChange()
-      }
+       where i.id = \(total.id)
+      """, as: (ChangeToken, Bool).self)
+    guard let (token, associates) = stored else { return }
+    total.token = token
+    // In a transaction of its own: this one would hold back the imports of other sources.
+    if associates {
+      try Associations(connection: connection, author: options.author).updateAfterChange()
     }
   }
 }

@@ -269,15 +269,20 @@ public final class Connection {
 
   // MARK: - Statements
 
-  /// Runs one statement and returns its result.
+  /// Runs one statement and returns its result. `rows(_:as:)` and its like return the values in it.
   ///
-  /// - Parameters:
-  ///   - statement: The statement, with `$1`, `$2`, ... for the parameters.
-  ///   - parameters: Their values.
-  ///   - format: The form of the result's values.
+  /// - Parameter format: The form of the result's values.
   @discardableResult
   public func execute(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+    _ statement: SQL, format: Format = .text
+  ) throws(PostgresError) -> QueryResult {
+    try execute(statement, [], format: format)
+  }
+
+  /// The same for a statement whose text has `$1`, `$2`, ... in it, because it is made at run time.
+  @discardableResult
+  package func execute(
+    _ statement: SQL, _ parameters: [Parameter], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
     return try withPinnedSettings { () throws(PostgresError) in
@@ -289,11 +294,12 @@ public final class Connection {
   private func send(
     _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
-    let values = try Self.texts(statement.parameters + parameters)
+    let (text, bound) = statement.rendered
+    let values = try Self.texts(bound + parameters)
     expectAnswer(limit: limit)
     let sent = withCStrings(values) { pointers in
       PQsendQueryParams(
-        connection, statement.text, Int32(values.count), nil, pointers, nil, nil, format.rawValue)
+        connection, text, Int32(values.count), nil, pointers, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
   }
@@ -319,21 +325,30 @@ public final class Connection {
   ///   answer exceeds it is cancelled, with an error of kind `tooLarge`.
   @discardableResult
   public func executePrepared(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
+    _ statement: SQL, format: Format = .text, limit: Int? = nil
+  ) throws(PostgresError) -> QueryResult {
+    try executePrepared(statement, [], format: format, limit: limit)
+  }
+
+  /// The same for a statement whose text has `$1`, `$2`, ... in it, because it is made at run time.
+  @discardableResult
+  package func executePrepared(
+    _ statement: SQL, _ parameters: [Parameter], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
     return try withPinnedSettings { () throws(PostgresError) in
-      try sendPrepared(statement, parameters, format, limit: limit)
+      try sendPrepared(statement, parameters, format: format, limit: limit)
       return try lastResult(statement.text)
     }
   }
 
   func sendPrepared(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format, limit: Int? = nil
   ) throws(PostgresError) {
     guard keepsStatements else { return try send(statement, parameters, format, limit: limit) }
-    let values = try Self.texts(statement.parameters + parameters)
-    let text = PreparedText(text: statement.text)
+    let (statementText, bound) = statement.rendered
+    let values = try Self.texts(bound + parameters)
+    let text = PreparedText(text: statementText)
     let name: String
     if let known = prepared[text] {
       name = known
@@ -369,14 +384,13 @@ public final class Connection {
   /// depend on the number of rows. The connection cannot be used for anything else meanwhile.
   ///
   /// When `body` throws, the query is cancelled and the connection stays usable.
-  public func stream(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
-    _ body: (borrowing QueryResult) throws -> Void
+  package func stream(
+    _ statement: SQL, format: Format = .binary, _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try finishPrefetch()
     let hasBegun = try beginPinnedIfNeeded()
     do {
-      try streamRows(statement, parameters, format, body)
+      try streamRows(statement, format, body)
     } catch {
       rollBackPinned(hasBegun)
       throw error
@@ -385,10 +399,9 @@ public final class Connection {
   }
 
   private func streamRows(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format,
-    _ body: (borrowing QueryResult) throws -> Void
+    _ statement: SQL, _ format: Format, _ body: (borrowing QueryResult) throws -> Void
   ) throws {
-    try send(statement, parameters, format)
+    try send(statement, [], format)
     guard quake_pq_stream_rows(connection, Self.rowsOfPart) == 1 else { throw lost() }
     var failure: (any Error)?
     while let result = try nextResult() {

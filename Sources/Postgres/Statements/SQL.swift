@@ -7,11 +7,22 @@
 /// Text comes only from literals, and from what the interpolation names: `\(sql: condition)` splices another
 /// statement with its values, `\(identifier: name)` a quoted name. `init(trusted:)` makes SQL of a `String`,
 /// and its caller vouches for the text.
+///
+/// A part that is spliced twice has its parameters once. A value that a statement uses in several places is
+/// such a part: `let since: SQL = "\(time)::timestamptz"`.
 public struct SQL: ExpressibleByStringInterpolation, Sendable {
-  /// The text before, between and after the parameters: one piece more than there are parameters.
+  /// A value of one interpolation. It is one parameter in all the places where its part is spliced.
+  private final class Binding: Sendable {
+    let parameter: Parameter
+
+    init(_ parameter: Parameter) {
+      self.parameter = parameter
+    }
+  }
+
+  /// The text before, between and after the bindings: one piece more than there are bindings.
   private var pieces: [String]
-  /// The values of `$1`, `$2`, ...
-  public private(set) var parameters: [Parameter] = []
+  private var bindings: [Binding] = []
 
   /// The literal's text.
   public init(stringLiteral value: StaticString) {
@@ -29,17 +40,32 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
   }
 
   /// The statement as it is sent, with `$1`, `$2`, ... for the parameters.
-  public var text: String {
+  public var text: String { rendered.text }
+
+  /// The values of `$1`, `$2`, ...
+  public var parameters: [Parameter] { rendered.parameters }
+
+  /// The statement as it is sent, and the values of its parameters.
+  var rendered: (text: String, parameters: [Parameter]) {
+    guard !bindings.isEmpty else { return (pieces[0], []) }
+    var numbers: [ObjectIdentifier: Int] = [:]
+    var parameters: [Parameter] = []
     var text = pieces[0]
-    for (index, piece) in pieces.dropFirst().enumerated() {
-      text += "$\(index + 1)"
+    for (binding, piece) in zip(bindings, pieces.dropFirst()) {
+      let id = ObjectIdentifier(binding)
+      let number = numbers[id] ?? parameters.count + 1
+      if number > parameters.count {
+        numbers[id] = number
+        parameters.append(binding.parameter)
+      }
+      text += "$\(number)"
       text += piece
     }
-    return text
+    return (text, parameters)
   }
 
   /// Whether it has no text.
-  public var isEmpty: Bool { pieces.allSatisfy(\.isEmpty) && parameters.isEmpty }
+  public var isEmpty: Bool { bindings.isEmpty && pieces[0].isEmpty }
 
   /// Appends text.
   fileprivate mutating func append(_ text: String) {
@@ -47,7 +73,7 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
   }
 
   fileprivate mutating func append(_ parameter: Parameter) {
-    parameters.append(parameter)
+    bindings.append(Binding(parameter))
     pieces.append("")
   }
 
@@ -55,7 +81,7 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
   public static func += (left: inout SQL, right: SQL) {
     left.append(right.pieces[0])
     left.pieces += right.pieces.dropFirst()
-    left.parameters += right.parameters
+    left.bindings += right.bindings
   }
 
   /// The concatenation of two texts with their parameters.
@@ -70,9 +96,9 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
     _ literal: (Parameter) throws(PostgresError) -> SQLLiteral
   ) throws(PostgresError) -> SQL {
     var filled = SQL(trusted: pieces[0])
-    for (parameter, piece) in zip(parameters, pieces.dropFirst()) {
+    for (binding, piece) in zip(bindings, pieces.dropFirst()) {
       // The literal is a token of its own, whatever stands before it.
-      filled.append(" " + (try literal(parameter)).text)
+      filled.append(" " + (try literal(binding.parameter)).text)
       filled.append(piece)
     }
     return filled

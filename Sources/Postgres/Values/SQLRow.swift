@@ -23,6 +23,17 @@ public struct SQLRow: ~Copyable {
     }
   }
 
+  /// The bytes of a value, valid as long as the row; empty for null. For values that are copied without a
+  /// `String` of each.
+  ///
+  /// - Throws: `PostgresError` of kind `unreadable` if there is no such column.
+  public func bytes(_ column: StaticString) throws(PostgresError) -> UnsafeRawBufferPointer {
+    let column = Int32(try names.index(of: column, in: result))
+    return UnsafeRawBufferPointer(
+      start: PQgetvalue(result, Int32(row), column),
+      count: Int(PQgetlength(result, Int32(row), column)))
+  }
+
   /// A value by the position of its column.
   static func read<Value: SQLDecodable>(
     _ result: OpaquePointer, _ row: Int, _ column: Int
@@ -78,16 +89,31 @@ extension QueryResult {
     return rows
   }
 
+  /// The rows of a single column.
+  borrowing func rows<Value: SQLDecodable>(
+    as type: Value.Type
+  ) throws(PostgresError) -> [Value] {
+    try checkColumns(1)
+    var rows: [Value] = []
+    rows.reserveCapacity(rowCount)
+    for row in 0..<rowCount { rows.append(try SQLRow.read(pointer, row, 0)) }
+    return rows
+  }
+
+  private borrowing func checkColumns(_ count: Int) throws(PostgresError) {
+    guard count == columnCount else {
+      throw PostgresError(
+        kind: .unreadable, message: "the statement returns \(columnCount) columns, not \(count)")
+    }
+  }
+
   /// The rows as tuples.
   borrowing func rows<each Value: SQLDecodable>(
     as types: (repeat each Value).Type
   ) throws(PostgresError) -> [(repeat each Value)] {
     var count = 0
     for _ in repeat (each Value).self { count += 1 }
-    guard count == columnCount else {
-      throw PostgresError(
-        kind: .unreadable, message: "the statement returns \(columnCount) columns, not \(count)")
-    }
+    try checkColumns(count)
     var rows: [(repeat each Value)] = []
     rows.reserveCapacity(rowCount)
     for row in 0..<rowCount {
@@ -125,6 +151,19 @@ extension Connection {
     }
   }
 
+  /// Runs a statement of one column and returns its values.
+  public func rows<Value: SQLDecodable>(
+    _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
+    as type: Value.Type
+  ) throws(PostgresError) -> [Value] {
+    let result = try run(statement, isPrepared, format)
+    do throws(PostgresError) {
+      return try result.rows(as: type)
+    } catch {
+      throw error.caused(by: statement.text)
+    }
+  }
+
   /// Runs a statement and returns its rows, each made by `make`, which reads values by the names of their
   /// columns: `try connection.rows("select code …") { row throws(PostgresError) in Event(try row["code"]) }`.
   public func rows<Row>(
@@ -147,6 +186,14 @@ extension Connection {
     try rows(statement, prepared: isPrepared, format: format, as: types).first
   }
 
+  /// Runs a statement of one column and returns its first value; nil if there is no row.
+  public func firstRow<Value: SQLDecodable>(
+    _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
+    as type: Value.Type
+  ) throws(PostgresError) -> Value? {
+    try rows(statement, prepared: isPrepared, format: format, as: type).first
+  }
+
   /// Runs a statement and returns its first row, made by `make`; nil if there is none.
   public func firstRow<Row>(
     _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
@@ -164,6 +211,15 @@ extension Connection {
   ) throws(PostgresError) -> (repeat each Value) {
     try Self.required(
       rows(statement, prepared: isPrepared, format: format, as: types).first, statement)
+  }
+
+  /// Runs a statement that returns a value, and returns it.
+  public func row<Value: SQLDecodable>(
+    _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
+    as type: Value.Type
+  ) throws(PostgresError) -> Value {
+    try Self.required(
+      rows(statement, prepared: isPrepared, format: format, as: type).first, statement)
   }
 
   /// Runs a statement that returns a row, and returns it, made by `make`.

@@ -25,6 +25,14 @@ struct SQLTests {
     #expect(statement.parameters.map(\.textForm) == ["t", "1", "x", nil])
   }
 
+  @Test("has the parameters of a part once, however often the part is in it")
+  func repeatedParts() {
+    let limit: SQL = "\(5)::int8"
+    let statement: SQL = "a > \(sql: limit) and b = \("x") and c > \(sql: limit) and d > \(5)"
+    #expect(statement.text == "a > $1::int8 and b = $2 and c > $1::int8 and d > $3")
+    #expect(statement.parameters.map(\.textForm) == ["5", "x", "5"])
+  }
+
   @Test("quotes a name")
   func identifiers() {
     let name = "a\"; drop table \0t; --"
