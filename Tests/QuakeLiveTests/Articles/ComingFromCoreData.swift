@@ -21,10 +21,9 @@ func purgeHistory(before token: ChangeToken, over connection: Connection) throws
 
 /// What a fetch request does with a condition that no filter has.
 func deepest(_ limit: Int, over connection: Connection) throws -> [String] {
-  let rows = try connection.execute(
+  try connection.rows(
     """
     select code from quake.current_quake where depth is not null
-     order by depth desc, code limit $1
-    """, [.integer(Int64(limit))])
-  return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+     order by depth desc, code limit \(limit)
+    """, as: String.self)
 }
