@@ -3,14 +3,14 @@ import QuakeStore
 /// What `NSBatchUpdateRequest` does: one statement, whose changes the history records.
 func validateAll(after time: Timestamp, over connection: Connection) throws -> Int {
   try connection.execute(
-    "update quake.quake set validated = true where time >= $1", [.text("\(time)")]
+    "update quake.quake set validated = true where time >= \(time)"
   ).affectedRows
 }
 
 /// What `NSBatchDeleteRequest` does. The history keeps each deleted event.
 func deleteAll(ofSource source: String, over connection: Connection) throws -> Int {
   try connection.execute(
-    "delete from quake.quake where source = $1", [.text(source)]
+    "delete from quake.quake where source = \(source)"
   ).affectedRows
 }
 
