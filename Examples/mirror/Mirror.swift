@@ -57,8 +57,8 @@ struct Mirror {
   }
 
   private static func savedCursor(in target: Connection) throws -> HistoryCursor? {
-    let saved = try target.execute("select cursor from public.mirror_cursor")
-    return saved.rowCount > 0 ? saved.text(0, 0).flatMap { HistoryCursor($0) } : nil
+    try target.firstRow("select cursor from public.mirror_cursor", as: String.self)
+      .flatMap { HistoryCursor($0) }
   }
 
   private static func fill(
@@ -77,33 +77,26 @@ struct Mirror {
       if let quake = change.new { try store(quake, in: target) }
     case .delete:
       guard let code = change.code else { return }
-      try target.execute("delete from public.mirror where code = $1", [.text(code)])
+      try target.execute("delete from public.mirror where code = \(code)")
     case .truncate:
       try target.execute("delete from public.mirror")
     }
   }
 
   private static func store(_ quake: QuakeRecord, in target: Connection) throws {
-    func number(_ column: QuakeColumn) -> Parameter {
-      quake.double(column).map { .double($0) } ?? .null
-    }
-    func text(_ column: QuakeColumn) -> Parameter { .text(quake.text(column)) }
     try target.execute(
       """
       insert into public.mirror values
-        ($1, $2::timestamptz, $3::float8, $4, $5::float8, $6::float8, $7::float8)
+        (\(quake.code), \(quake.time), \(quake.magnitude), \(quake.place), \(quake.longitude),
+         \(quake.latitude), \(quake.depth))
       on conflict (code) do update set
         time = excluded.time, magnitude = excluded.magnitude, place = excluded.place,
         longitude = excluded.longitude, latitude = excluded.latitude, depth = excluded.depth
-      """,
-      [
-        text(.code), quake.time.map { .text("\($0)") } ?? .null, number(.magnitude),
-        text(.place), number(.longitude), number(.latitude), number(.depth),
-      ])
+      """)
   }
 
   private static func save(_ cursor: HistoryCursor, in target: Connection) throws {
     try target.execute("delete from public.mirror_cursor")
-    try target.execute("insert into public.mirror_cursor values ($1)", [.text("\(cursor)")])
+    try target.execute("insert into public.mirror_cursor values (\(cursor.description))")
   }
 }

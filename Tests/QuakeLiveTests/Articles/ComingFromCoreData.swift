@@ -3,14 +3,14 @@ import QuakeStore
 /// What `NSBatchUpdateRequest` does: one statement, whose changes the history records.
 func validateAll(after time: Timestamp, over connection: Connection) throws -> Int {
   try connection.execute(
-    "update quake.quake set validated = true where time >= $1", [.text("\(time)")]
+    "update quake.quake set validated = true where time >= \(time)"
   ).affectedRows
 }
 
 /// What `NSBatchDeleteRequest` does. The history keeps each deleted event.
 func deleteAll(ofSource source: String, over connection: Connection) throws -> Int {
   try connection.execute(
-    "delete from quake.quake where source = $1", [.text(source)]
+    "delete from quake.quake where source = \(source)"
   ).affectedRows
 }
 
@@ -21,10 +21,9 @@ func purgeHistory(before token: ChangeToken, over connection: Connection) throws
 
 /// What a fetch request does with a condition that no filter has.
 func deepest(_ limit: Int, over connection: Connection) throws -> [String] {
-  let rows = try connection.execute(
+  try connection.rows(
     """
     select code from quake.current_quake where depth is not null
-     order by depth desc, code limit $1
-    """, [.integer(Int64(limit))])
-  return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+     order by depth desc, code limit \(limit)
+    """, as: String.self)
 }

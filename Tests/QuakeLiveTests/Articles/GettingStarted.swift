@@ -32,7 +32,7 @@ func setPlace(of code: String, to place: String, over connection: Connection) th
     try connection.execute("set local quake.author = 'ann'")
     try connection.execute("set local quake.context = 'corrected by hand'")
     try connection.execute(
-      "update quake.quake set place = $2 where code = $1", [.text(code), .text(place)])
+      "update quake.quake set place = \(place) where code = \(code)")
   }
 }
 
