@@ -173,7 +173,7 @@ struct ServeCommand {
     settings.mostConnections = DescriptorLimit.raise(
       for: settings.mostConnections, needed: neededConnections, diagnostics)
     // Fail fast on a wrong address of the database or a schema that does not fit. Later the server waits.
-    let connection = try database.connectToStore(wake: Signals.wakeDescriptor)
+    _ = try database.connectToStore(wake: Signals.wakeDescriptor)
     let log = AccessLog(diagnostics)
     let logsAccess = logsAccess
     let server = try QuakeServer(
