@@ -47,7 +47,7 @@ extension Int64: SQLDecodable {}
 
 extension Double: SQLDecodable {
   /// A `double precision`; in the text form, any number.
-  package init?(_ value: SQLValue) {
+  public init?(_ value: SQLValue) {
     let double: Double? =
       if case .binary(let value) = value { value.double } else {
         value.string.flatMap { Double($0) }
@@ -59,7 +59,7 @@ extension Double: SQLDecodable {
 
 extension Bool: SQLDecodable {
   /// A `boolean`.
-  package init?(_ value: SQLValue) {
+  public init?(_ value: SQLValue) {
     switch value {
     case .null: return nil
     case .binary(let value):
@@ -77,7 +77,7 @@ extension Bool: SQLDecodable {
 
 extension String: SQLDecodable {
   /// A value of a text type; in the text form, of any type.
-  package init?(_ value: SQLValue) {
+  public init?(_ value: SQLValue) {
     guard let string = value.string else { return nil }
     self = string
   }
@@ -93,7 +93,7 @@ extension SQLDecodable where Self: RawRepresentable, RawValue: SQLDecodable {
 
 extension Optional: SQLDecodable where Wrapped: SQLDecodable {
   /// Nil for null.
-  package init?(_ value: SQLValue) {
+  public init?(_ value: SQLValue) {
     guard !value.isNull else {
       self = .none
       return
@@ -105,7 +105,7 @@ extension Optional: SQLDecodable where Wrapped: SQLDecodable {
 
 extension Array: SQLDecodable where Element: SQLDecodable {
   /// An array of at most one dimension.
-  package init?(_ value: SQLValue) {
+  public init?(_ value: SQLValue) {
     self = []
     var isComplete = true
     func append(_ value: SQLValue, _ array: inout [Element]) {

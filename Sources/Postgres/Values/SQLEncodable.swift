@@ -21,17 +21,17 @@ extension Int64: SQLEncodable {}
 
 extension Double: SQLEncodable {
   /// The double, sent so that the same double arrives.
-  package var sqlParameter: Parameter { .double(self) }
+  public var sqlParameter: Parameter { .double(self) }
 }
 
 extension Bool: SQLEncodable {
   /// The boolean.
-  package var sqlParameter: Parameter { .bool(self) }
+  public var sqlParameter: Parameter { .bool(self) }
 }
 
 extension String: SQLEncodable {
   /// The text, or a value of any type in its text form.
-  package var sqlParameter: Parameter { .text(self) }
+  public var sqlParameter: Parameter { .text(self) }
 }
 
 extension SQLEncodable where Self: RawRepresentable, RawValue: SQLEncodable {
@@ -41,12 +41,12 @@ extension SQLEncodable where Self: RawRepresentable, RawValue: SQLEncodable {
 
 extension Optional: SQLEncodable where Wrapped: SQLEncodable {
   /// Null for nil.
-  package var sqlParameter: Parameter { self?.sqlParameter ?? .null }
+  public var sqlParameter: Parameter { self?.sqlParameter ?? .null }
 }
 
 extension Array: SQLEncodable where Element: SQLEncodable {
   /// An array of one dimension in PostgreSQL's text form.
-  package var sqlParameter: Parameter {
+  public var sqlParameter: Parameter {
     var text: [UInt8] = [UInt8(ascii: "{")]
     for element in self {
       if text.count > 1 { text.append(UInt8(ascii: ",")) }

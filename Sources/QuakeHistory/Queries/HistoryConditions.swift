@@ -233,6 +233,8 @@ package struct HistoryConditions {
       return value(column, "<= \(most)::float8")
     case .notBefore(let column, let time):
       return value(column, ">= \(time)::timestamptz")
+    case .before(let column, let time):
+      return value(column, "< \(time)::timestamptz")
     case .foldedText(let column, let texts):
       let wanted = Self.texts(texts)
       columns.append(column)
