@@ -139,7 +139,9 @@ class Selecting extends EventTarget {
     const wanted = this.#wanted();
     if (wanted === this.#asked) {
       clearTimeout(this.#timer);
-      if (this.#arrived && store.served.keep()) store.servedChanged(false);
+      // The server was about to be asked when all that the view selects arrived: nothing is waited for any more.
+      if (wanted === "") this.#leave();
+      else if (this.#arrived && store.served.keep()) store.servedChanged(false);
       return;
     }
     clearTimeout(this.#timer);
