@@ -117,7 +117,9 @@ let package = Package(
       swiftSettings: unoptimisedInTests),
     .target(
       name: "QuakeImport",
-      dependencies: ["QuakeQuery", "QuakeFeed", "Postgres", "QuakeModel", "Basics"],
+      dependencies: [
+        "QuakeQuery", "QuakeFeed", "QuakeHistory", "Postgres", "QuakeModel", "Basics",
+      ],
       swiftSettings: strict),
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],

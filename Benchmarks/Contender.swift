@@ -108,28 +108,27 @@ extension Contender {
         detail: "There should be \(file.contents); there are \(stored).")
     }
     guard table == .quake else { return }
-    let row = try connection.execute(
+    let row = try connection.row(
       """
       select (select count(*) from quake.quake_version where op = 'insert'),
              (select count(*) from quake.quake_version where op = 'update'),
              (select count(*) from quake.quake_version where op not in ('insert', 'update')),
              (select coalesce(sum(inserted), 0)::bigint from quake.change_transaction),
              (select coalesce(sum(updated), 0)::bigint from quake.change_transaction)
-      """)
+      """, as: (Int, Int, Int, Int, Int).self)
     let events = (before ?? file).contents.events
     let revised = before == nil ? 0 : file.revised
-    try row.require(
+    try [row.0, row.1, row.2, row.3, row.4].require(
       [events, revised, 0, events, revised], "the history of \(file.name) is wrong",
       "Versions by insert, by update, others, and those the transactions count")
   }
 }
 
-extension QueryResult {
-  /// Throws unless the first row has these numbers.
+extension [Int] {
+  /// Throws unless these are the numbers that are wanted.
   func require(_ wanted: [Int], _ message: String, _ meaning: String) throws {
-    let found = wanted.indices.map { Int(integer(0, $0) ?? -1) }
-    guard found == wanted else {
-      throw BenchFailure(message, detail: "\(meaning): \(found), not \(wanted).")
+    guard self == wanted else {
+      throw BenchFailure(message, detail: "\(meaning): \(self), not \(wanted).")
     }
   }
 }

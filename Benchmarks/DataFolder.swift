@@ -131,19 +131,13 @@ struct Contents: Equatable, CustomStringConvertible {
 
   /// The figures of a table with the columns of `quake.quake`.
   init(of table: String, over connection: Connection) throws {
-    let row = try connection.execute(
-      SQL(
-        trusted: """
-          select count(*), count(magnitude),
-                 coalesce(sum((extract(epoch from time) * 1000)::bigint - \(Self.epoch)), 0)::bigint,
-                 coalesce(sum((extract(epoch from updated) * 1000)::bigint - \(Self.epoch)), 0)::bigint
-            from \(table)
-          """))
-    func value(_ column: Int) -> Int { Int(row.integer(0, column) ?? 0) }
-    events = value(0)
-    magnitudes = value(1)
-    times = value(2)
-    updates = value(3)
+    (events, magnitudes, times, updates) = try connection.row(
+      """
+      select count(*), count(magnitude),
+             coalesce(sum((extract(epoch from time) * 1000)::bigint - \(Self.epoch)), 0)::bigint,
+             coalesce(sum((extract(epoch from updated) * 1000)::bigint - \(Self.epoch)), 0)::bigint
+        from \(sql: SQL(trusted: table))
+      """, as: (Int, Int, Int, Int).self)
   }
 
   private static func milliseconds(_ time: Timestamp?) -> Int {

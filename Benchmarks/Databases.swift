@@ -65,12 +65,12 @@ final class BenchServer {
   /// Waits until no client is connected to a database: a session may end a moment after its client.
   func waitUntilLeft(_ database: String) throws {
     let deadline = Deadline(after: .seconds(60))
-    while try admin.execute(
+    while try admin.row(
       """
-      select count(*) from pg_stat_activity
-       where datname = $1 and backend_type = 'client backend'
-      """, [.text(database)]
-    ).integer(0, 0) != 0 {
+      select exists (select from pg_stat_activity
+                      where datname = \(database) and backend_type = 'client backend')
+      """, as: Bool.self)
+    {
       guard !deadline.hasPassed else {
         throw BenchFailure("database \"\(database)\" is still in use")
       }
@@ -85,34 +85,32 @@ final class BenchServer {
 
   /// Where the write-ahead log ends, as text.
   func walPosition() throws -> String {
-    try admin.execute("select pg_current_wal_insert_lsn()").text(0, 0) ?? ""
+    try admin.row("select pg_current_wal_insert_lsn()", as: String.self)
   }
 
   /// Bytes of write-ahead log since a position.
   func wal(since position: String) throws -> Int {
-    Int(
-      try admin.execute(
-        "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), $1::pg_lsn)::bigint",
-        [.text(position)]
-      ).integer(0, 0) ?? 0)
+    try admin.row(
+      "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), \(position)::pg_lsn)::bigint",
+      as: Int.self)
   }
 
   /// The settings that matter to speed.
   func settings() throws -> [(name: String, value: String)] {
-    let rows = try admin.execute(
+    try admin.rows(
       """
       select name, current_setting(name) from pg_settings
        where name in ('shared_buffers', 'work_mem', 'maintenance_work_mem', 'fsync', 'synchronous_commit',
                       'full_page_writes', 'data_checksums', 'wal_level', 'max_wal_size', 'checkpoint_timeout', 'wal_buffers',
                       'max_connections', 'jit', 'autovacuum')
        order by name
-      """)
-    return (0..<rows.rowCount).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }
+      """, as: (String, String).self
+    ).map { (name: $0, value: $1) }
   }
 
   /// Such as `15.18`.
   func version() throws -> String {
-    let text = try admin.execute("show server_version").text(0, 0) ?? ""
+    let text = try admin.row("show server_version", as: String.self)
     return String(text.prefix { $0 != " " })
   }
 }

@@ -73,19 +73,18 @@ struct GrowthWorkload: Workload {
   private func measure(
     _ quake: Contender, _ file: DataFile, isFirst: Bool, _ database: String, _ bench: Bench
   ) throws -> Measurement {
-    let before = try bench.server.connect(database).execute(
-      "select coalesce(max(token), 0) from quake.change_transaction"
-    ).integer(0, 0)
+    let before = try bench.server.connect(database).row(
+      "select coalesce(max(token), 0) from quake.change_transaction", as: Int64.self)
     let run = try bench.measure(quake.command(file, database, bench), on: database)
     let inserted = isFirst ? file.contents.events : 0
-    try bench.server.connect(database).execute(
+    let row = try bench.server.connect(database).row(
       """
       select coalesce(sum(t.inserted), 0)::bigint, coalesce(sum(t.updated), 0)::bigint,
              coalesce(sum((select count(*) from quake.quake_version v
                             where v.transaction_id = t.transaction_id)), 0)::bigint
-        from quake.change_transaction t where t.token > $1
-      """, [.integer(before)]
-    ).require(
+        from quake.change_transaction t where t.token > \(before)
+      """, as: (Int, Int, Int).self)
+    try [row.0, row.1, row.2].require(
       [inserted, file.revised, inserted + file.revised],
       "a load of \(file.name) left wrong rows", "Inserted, updated, versions")
     return run

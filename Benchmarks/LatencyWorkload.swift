@@ -199,8 +199,8 @@ enum SteadyCommits {
       due += interval
       try connection.execute("begin")
       try connection.executePrepared(
-        "update quake.quake set magnitude = $1 where code = 'bench1'",
-        [.double(Double(number % 50_000) / 10_000)])
+        "update quake.quake set magnitude = \(Double(number % 50_000) / 10_000) where code = 'bench1'"
+      )
       let begun = MonotonicClock.now()
       try connection.execute("commit")
       times.append([begun, MonotonicClock.now()])

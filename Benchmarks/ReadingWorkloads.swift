@@ -163,7 +163,7 @@ struct CatchUpWorkload: Workload {
   private func readers(of database: String, _ bench: Bench) throws -> [Reader] {
     let connection = try bench.server.connect(database)
     func token() throws -> String {
-      try connection.execute("select quake.latest_token()").text(0, 0) ?? "0"
+      try connection.row("select quake.latest_token()", as: String.self)
     }
     try connection.execute(
       """

@@ -127,8 +127,8 @@ struct SmallTransactionsWorkload: Workload {
       """
       insert into quake.quake (code, time, magnitude, place, title)
       select 'bench' || i, now(), 4.5, '10 km N of somewhere', 'M 4.5 - 10 km N of somewhere'
-        from generate_series(1, $1::bigint) i
-      """, [.integer(Int64(Self.events))])
+        from generate_series(1, \(Self.events)::bigint) i
+      """)
     try connection.execute(change)
     try connection.execute("vacuum (analyze)")
   }

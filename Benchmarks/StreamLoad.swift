@@ -182,10 +182,10 @@ final class StreamLoad {
     try connection.execute(
       """
       insert into quake.quake (code, time, magnitude, place)
-      select $1 || i, '2026-01-01T00:00:00Z'::timestamptz, $3::float8,
+      select \(text) || i, '2026-01-01T00:00:00Z'::timestamptz, \(magnitude)::float8,
              '120 km south-southwest of a place with a name of the usual length'
-        from generate_series(1, $2::int) i
-      """, [.text(text), .integer(Int64(count)), .double(magnitude)])
+        from generate_series(1, \(count)::int) i
+      """)
   }
 
   private func broadcast(_ title: String, _ count: Int) throws {
@@ -219,7 +219,7 @@ final class StreamLoad {
   /// has with the history.
   private func checkExactness() throws {
     // From here on all begin anew: what they had is not compared.
-    let start = try connection.execute("select quake.latest_token()").text(0, 0) ?? "0"
+    let start = try connection.row("select quake.latest_token()", as: String.self)
     for index in clients.indices {
       clients[index].changes = 0
       clients[index].digest = LoadClient.emptyDigest
@@ -263,21 +263,20 @@ final class StreamLoad {
   private func expectedDigests(
     after start: String
   ) throws -> [Int: (changes: Int, digest: UInt64)] {
-    let rows = try connection.execute(
+    let rows = try connection.rows(
       """
       select c.token || case when c.position + 1 = count(*) over (partition by c.token) then ''
                              else '-' || c.position + 1 end,
              (coalesce((c.new).magnitude, 0) * 1000)::bigint
-        from quake.changes_since($1) with ordinality c
+        from quake.changes_since(\(start)) with ordinality c
        order by c.ordinality
-      """, [.text(start)])
+      """, as: (String, Int64).self)
     var result: [Int: (changes: Int, digest: UInt64)] = [:]
     for client in clients where result[client.least] == nil {
       result[client.least] = (0, LoadClient.emptyDigest)
     }
     let limits = result.keys.sorted()
-    for row in 0..<rows.rowCount {
-      guard let id = rows.text(row, 0), let magnitude = rows.integer(row, 1) else { continue }
+    for (id, magnitude) in rows {
       for limit in limits where Int64(limit) <= magnitude {
         result[limit]?.changes += 1
         if var digest = result[limit]?.digest {

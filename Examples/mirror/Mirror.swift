@@ -58,8 +58,8 @@ struct Mirror {
   }
 
   private static func savedCursor(in target: Connection) throws -> HistoryCursor? {
-    let saved = try target.execute("select cursor from public.mirror_cursor")
-    return saved.rowCount > 0 ? saved.text(0, 0).flatMap { HistoryCursor($0) } : nil
+    try target.firstRow("select cursor from public.mirror_cursor", as: String.self)
+      .flatMap { HistoryCursor($0) }
   }
 
   private static func fill(
@@ -78,7 +78,7 @@ struct Mirror {
       if let event = change.new { try store(event, in: target) }
     case .delete:
       guard let code = change.code else { return }
-      try target.execute("delete from public.mirror where code = $1", [.text(code)])
+      try target.execute("delete from public.mirror where code = \(code)")
     case .truncate:
       try target.execute("delete from public.mirror")
     }
@@ -88,19 +88,16 @@ struct Mirror {
     try target.execute(
       """
       insert into public.mirror values
-        ($1, $2::timestamptz, $3::float8, $4, $5::float8, $6::float8, $7::float8)
+        (\(event.code), \(event.time), \(event.magnitude), \(event.place), \(event.longitude),
+         \(event.latitude), \(event.depth))
       on conflict (code) do update set
         time = excluded.time, magnitude = excluded.magnitude, place = excluded.place,
         longitude = excluded.longitude, latitude = excluded.latitude, depth = excluded.depth
-      """,
-      [
-        .text(event.code), .text(event.time.map { "\($0)" }), .double(event.magnitude),
-        .text(event.place), .double(event.longitude), .double(event.latitude), .double(event.depth),
-      ])
+      """)
   }
 
   private static func save(_ cursor: HistoryCursor, in target: Connection) throws {
     try target.execute("delete from public.mirror_cursor")
-    try target.execute("insert into public.mirror_cursor values ($1)", [.text("\(cursor)")])
+    try target.execute("insert into public.mirror_cursor values (\(cursor.description))")
   }
 }

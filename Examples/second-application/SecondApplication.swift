@@ -36,10 +36,8 @@ struct SecondApplication {
       else { continue }
       try await database.withConnection { connection in
         try connection.transaction {
-          try connection.execute(
-            "select set_config('quake.author', $1, true)", [.text(author)])
-          try connection.execute(
-            "update quake.quake set validated = true where code = $1", [.text(code)])
+          try connection.execute("select set_config('quake.author', \(author), true)")
+          try connection.execute("update quake.quake set validated = true where code = \(code)")
         }
       }
       write("validated \(code)")

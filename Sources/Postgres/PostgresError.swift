@@ -19,6 +19,8 @@ public struct PostgresError: ExplainedError, Sendable {
     case interrupted
     /// The answer had more bytes than the caller allowed; the statement was cancelled.
     case tooLarge
+    /// The result has not the rows, the columns or the types that the program expects.
+    case unreadable
   }
 
   /// Where the error comes from.
@@ -61,7 +63,7 @@ public struct PostgresError: ExplainedError, Sendable {
   package var isConnectionLoss: Bool {
     switch kind {
     case .connection, .timeout: true
-    case .interrupted, .tooLarge: false
+    case .interrupted, .tooLarge, .unreadable: false
     case .server:
       [
         SQLState.adminShutdown, SQLState.crashShutdown, SQLState.cannotConnectNow,
@@ -91,7 +93,7 @@ public struct PostgresError: ExplainedError, Sendable {
     case .connection, .timeout: .unavailable
     // Told to stop while another session held a lock.
     case .interrupted: sqlState == SQLState.queryCanceled ? .tryLater : .interrupted
-    case .tooLarge: .failed
+    case .tooLarge, .unreadable: .failed
     case .server: serverCategory
     }
   }

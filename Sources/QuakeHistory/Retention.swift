@@ -66,10 +66,11 @@ package struct Retention {
       let pinning = try DurableCursor.list(over: connection).filter { cursor in
         !cursor.isExpired && needs(cursor) < asked.number && cursor.secondsBehind <= holdSeconds
       }
-      let counts = try connection.execute(Self.count, [.integer(floor.number)], format: .binary)
+      let (versions, transactions) = try connection.row(
+        Self.count(below: floor), as: (Int64, Int64).self)
       return Plan(
-        oldest: oldest, asked: asked, floor: floor, pinning: pinning,
-        versions: counts.binaryInteger(0, 0) ?? 0, transactions: counts.binaryInteger(0, 1) ?? 0)
+        oldest: oldest, asked: asked, floor: floor, pinning: pinning, versions: versions,
+        transactions: transactions)
     }
   }
 
@@ -88,11 +89,12 @@ package struct Retention {
     try raise(to: try resolve(bound))
     var outcome = Outcome(floor: try token("select quake.oldest_token()"))
     while !outcome.isFinished, !shouldStop() {
-      let batch = try connection.executePrepared(
-        "select versions, transactions, finished from quake.purge_history(2000)", format: .binary)
-      outcome.versions += batch.binaryInteger(0, 0) ?? 0
-      outcome.transactions += batch.binaryInteger(0, 1) ?? 0
-      outcome.isFinished = batch.binaryBool(0, 2) ?? true
+      let (versions, transactions, isFinished) = try connection.row(
+        "select versions, transactions, finished from quake.purge_history(2000)", prepared: true,
+        as: (Int64, Int64, Bool).self)
+      outcome.versions += versions
+      outcome.transactions += transactions
+      outcome.isFinished = isFinished
       progress(outcome)
     }
     return outcome
@@ -101,8 +103,7 @@ package struct Retention {
   private func raise(to asked: ChangeToken) throws {
     do throws(PostgresError) {
       try connection.execute(
-        "select quake.raise_history_floor($1, make_interval(secs => $2))",
-        [.text("\(asked)"), .double(holdSeconds)])
+        "select quake.raise_history_floor(\(asked), make_interval(secs => \(holdSeconds)))")
     } catch {
       guard Self.isBelowFloor(error) else { throw StoreError(token: error) ?? error }
     }
@@ -112,10 +113,9 @@ package struct Retention {
   private func purgeable(to asked: ChangeToken) throws -> ChangeToken? {
     do throws(PostgresError) {
       try connection.execute("savepoint purgeable")
-      let answer = try connection.execute(
-        "select quake.purgeable_to($1, make_interval(secs => $2))",
-        [.text("\(asked)"), .double(holdSeconds)])
-      return answer.text(0, 0).flatMap { ChangeToken($0) }
+      return try connection.row(
+        "select quake.purgeable_to(\(asked), make_interval(secs => \(holdSeconds)))",
+        as: ChangeToken?.self)
     } catch {
       guard Self.isBelowFloor(error) else { throw StoreError(token: error) ?? error }
       try connection.execute("rollback to savepoint purgeable")
@@ -132,20 +132,13 @@ package struct Retention {
     switch bound {
     case .token(let token): token
     case .age(let age):
-      try token(
-        "select quake.token_at(now() - make_interval(secs => $1))", [.double(age.inSeconds)])
-    case .time(let time): try token("select quake.token_at($1)", [.text("\(time)")])
+      try token("select quake.token_at(now() - make_interval(secs => \(age.inSeconds)))")
+    case .time(let time): try token("select quake.token_at(\(time))")
     }
   }
 
-  private func token(_ query: SQL, _ parameters: [Parameter] = []) throws -> ChangeToken {
-    guard
-      let token = try connection.execute(query, parameters).text(0, 0).flatMap({ ChangeToken($0) })
-    else {
-      throw StoreError(
-        .inconsistent, "the store's history has a token that is not of a token's form")
-    }
-    return token
+  private func token(_ query: SQL) throws -> ChangeToken {
+    try connection.row(query, as: ChangeToken.self)
   }
 
   private func needs(_ watcher: DurableCursor.Status) -> Int64 {
@@ -157,11 +150,12 @@ package struct Retention {
 
   /// Counts the versions up to a floor that a purge removes (those that a later version replaces, deletes,
   /// and all before a truncate), and the transactions that have no other versions.
-  private static let count: SQL = """
+  private static func count(below floor: ChangeToken) -> SQL {
+    """
     with below as (
       select v.transaction_id, v.id, v.code, v.op, t.token
         from quake.change_transaction t join quake.quake_version v using (transaction_id)
-       where t.token <= $1
+       where t.token <= \(floor.number)
     ), judged as (
       select b.transaction_id, b.token,
              b.op in ('delete', 'truncate')
@@ -171,8 +165,9 @@ package struct Retention {
     )
     select (select count(*) filter (where j.goes) from judged j),
            (select count(*) from quake.change_transaction t
-             where t.token < $1
+             where t.token < \(floor.number)
                and not exists (select from judged j
                                 where j.transaction_id = t.transaction_id and not j.goes))
     """
+  }
 }

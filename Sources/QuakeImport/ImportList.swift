@@ -1,4 +1,5 @@
 package import Postgres
+internal import QuakeHistory
 package import QuakeModel
 
 /// The imports in `quake.import`.
@@ -36,65 +37,61 @@ package enum ImportList {
     quarantined: Bool = false, limit: Int64, over connection: Connection
   ) throws -> [Entry] {
     try read(
-      condition: quarantined
-        ? "i.quarantined_at is not null and i.decision is null and $2::bigint is null"
-        : "$2::bigint is null", limit: limit, id: nil, over: connection)
+      condition: quarantined ? "i.quarantined_at is not null and i.decision is null" : "true",
+      limit: limit, over: connection)
   }
 
   /// The import of this number; nil if there is none.
   package static func find(_ id: Int64, over connection: Connection) throws -> Entry? {
-    try read(condition: "i.id = $2", limit: 1, id: id, over: connection).first
+    try read(condition: "i.id = \(id)", limit: 1, over: connection).first
   }
 
   /// When the first import of a feed began; nil if it has none.
   package static func first(of feed: String, over connection: Connection) throws -> Timestamp? {
-    try connection.execute(
-      "select i.started_at from quake.import i where i.feed = $1 order by i.id limit 1",
-      [.text(feed)]
-    ).timestamp(0, 0)
+    try connection.firstRow(
+      "select i.started_at from quake.import i where i.feed = \(feed) order by i.id limit 1",
+      format: .binary, as: Timestamp.self)
   }
 
   private static func read(
-    condition: SQL, limit: Int64, id: Int64?, over connection: Connection
+    condition: SQL, limit: Int64, over connection: Connection
   ) throws -> [Entry] {
-    let rows = try connection.execute(
-      SQL(
-        trusted: """
-          select i.id, i.feed, i.source, i.format, i.generated, i.started_at, i.seen, i.inserted, i.updated, i.unchanged, i.rejected,
-                 i.duplicate, i.stale, i.superseded, i.withdrawn, i.restored, i.bytes, i.complete,
-                 i.quarantine_reason, i.quarantine_detail, i.decision, i.applied_import_id,
-                 (select coalesce(sum(length(b.bytes)), 0)::bigint from quake.import_body b where b.import_id = i.id)
-            from quake.import i
-           where \(condition.text)
-           order by i.id desc limit $1
-          """), [.integer(limit), .integer(id)], format: .binary)
-    return (0..<rows.rowCount).map { row in entry(row, of: rows) }
-  }
-
-  private static func entry(_ row: Int, of rows: borrowing QueryResult) -> Entry {
-    func count(_ column: Int) -> Int64 { rows.binaryInteger(row, column) ?? 0 }
-    var report = ImportReport()
-    report.id = count(0)
-    report.seen = count(6)
-    report.inserted = count(7)
-    report.updated = count(8)
-    report.unchanged = count(9)
-    report.rejected = count(10)
-    report.duplicate = count(11)
-    report.stale = count(12)
-    report.superseded = count(13)
-    report.withdrawn = count(14)
-    report.restored = count(15)
-    report.bytes = count(16)
-    report.isComplete = rows.binaryBool(row, 17) ?? false
-    report.generated = rows.timestamp(row, 4)
-    if let reason = rows.text(row, 18).flatMap({ QuarantineReason(rawValue: $0) }) {
-      report.quarantine = QuarantineVerdict(reason, rows.text(row, 19) ?? "")
+    try connection.rows(
+      """
+      select i.*,
+             (select coalesce(sum(length(b.bytes)), 0)::bigint from quake.import_body b where b.import_id = i.id)
+               as kept_bytes
+        from quake.import i
+       where \(sql: condition)
+       order by i.id desc limit \(limit)
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      var report = ImportReport()
+      report.id = try row["id"]
+      report.seen = try row["seen"]
+      report.inserted = try row["inserted"]
+      report.updated = try row["updated"]
+      report.unchanged = try row["unchanged"]
+      report.rejected = try row["rejected"]
+      report.duplicate = try row["duplicate"]
+      report.stale = try row["stale"]
+      report.superseded = try row["superseded"]
+      report.withdrawn = try row["withdrawn"]
+      report.restored = try row["restored"]
+      report.bytes = try row["bytes"]
+      report.isComplete = try row["complete"]
+      report.generated = try row["generated"]
+      let (reason, detail): (String?, String?) = (
+        try row["quarantine_reason"], try row["quarantine_detail"]
+      )
+      if let reason = reason.flatMap({ QuarantineReason(rawValue: $0) }) {
+        report.quarantine = QuarantineVerdict(reason, detail ?? "")
+      }
+      return Entry(
+        id: try row["id"], feed: try row["feed"], source: try row["source"],
+        format: try row["format"], generated: report.generated, startedAt: try row["started_at"],
+        report: report, decision: try row["decision"], appliedBy: try row["applied_import_id"],
+        keptBytes: try row["kept_bytes"])
     }
-    return Entry(
-      id: count(0), feed: rows.text(row, 1) ?? "", source: rows.text(row, 2) ?? "",
-      format: rows.text(row, 3) ?? "", generated: report.generated,
-      startedAt: rows.timestamp(row, 5) ?? .earliest, report: report, decision: rows.text(row, 20),
-      appliedBy: rows.binaryInteger(row, 21), keptBytes: count(22))
   }
 }

@@ -1,5 +1,6 @@
 internal import Basics
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
 
 /// The row of an import in `quake.import`.
@@ -18,21 +19,16 @@ struct ImportRecord {
     try connection.execute(
       """
       update quake.import
-         set seen = $2, inserted = $3, updated = $4, unchanged = $5, rejected = $6, duplicate = $7,
-             stale = $8, superseded = $9, withdrawn = $10, restored = $11, bytes = $12,
-             generated = $13, receive_duration = make_interval(secs => $14),
-             merge_duration = make_interval(secs => $15), complete = $16,
-             finished_at = clock_timestamp()
-       where id = $1
-      """,
-      [
-        .integer(total.id), .integer(total.seen), .integer(total.inserted),
-        .integer(total.updated), .integer(total.unchanged), .integer(total.rejected),
-        .integer(total.duplicate), .integer(total.stale), .integer(total.superseded),
-        .integer(total.withdrawn), .integer(total.restored), .integer(total.bytes),
-        .text(total.generated?.description), .double(total.receiveDuration.inSeconds),
-        .double(total.mergeDuration.inSeconds), .bool(complete),
-      ])
+         set seen = \(total.seen), inserted = \(total.inserted), updated = \(total.updated),
+             unchanged = \(total.unchanged), rejected = \(total.rejected),
+             duplicate = \(total.duplicate), stale = \(total.stale),
+             superseded = \(total.superseded), withdrawn = \(total.withdrawn),
+             restored = \(total.restored), bytes = \(total.bytes), generated = \(total.generated),
+             receive_duration = make_interval(secs => \(total.receiveDuration.inSeconds)),
+             merge_duration = make_interval(secs => \(total.mergeDuration.inSeconds)),
+             complete = \(complete), finished_at = clock_timestamp()
+       where id = \(total.id)
+      """)
   }
 
   /// Adds the counts of one of several transactions, in that transaction.
@@ -42,16 +38,13 @@ struct ImportRecord {
     try connection.execute(
       """
       update quake.import
-         set seen = seen + $2, inserted = inserted + $3, updated = updated + $4,
-             unchanged = unchanged + $5, rejected = rejected + $6, duplicate = duplicate + $7,
-             stale = stale + $8, superseded = superseded + $9, restored = restored + $10
-       where id = $1
-      """,
-      [
-        .integer(id), .integer(part.seen), .integer(part.inserted), .integer(part.updated),
-        .integer(part.unchanged), .integer(part.rejected), .integer(part.duplicate),
-        .integer(part.stale), .integer(part.superseded), .integer(part.restored),
-      ])
+         set seen = seen + \(part.seen), inserted = inserted + \(part.inserted),
+             updated = updated + \(part.updated), unchanged = unchanged + \(part.unchanged),
+             rejected = rejected + \(part.rejected), duplicate = duplicate + \(part.duplicate),
+             stale = stale + \(part.stale), superseded = superseded + \(part.superseded),
+             restored = restored + \(part.restored)
+       where id = \(id)
+      """)
   }
 
   /// The origin time back to which the snapshot reaches: it may reach further than its scope, but not
@@ -61,45 +54,32 @@ struct ImportRecord {
   ) throws(PostgresError) -> String? {
     guard let coverage else { return nil }
     try connection.execute(ImportStatements.createStaging)
-    return try connection.execute(
+    let from: SQL = "\(coverage.from)::timestamptz"
+    let start: SQL = "\(coverage.windowStart)::timestamptz"
+    return try connection.row(
       """
-      select least($1::timestamptz, greatest($2::timestamptz, coalesce(min(time), $1::timestamptz)))
+      select least(\(sql: from), greatest(\(sql: start), coalesce(min(time), \(sql: from))))
         from pg_temp.quake_staging where reject_reason is null
-      """, [.text(coverage.from.description), .text(coverage.windowStart.description)]
-    ).text(0, 0)
+      """, as: String?.self)
   }
 
   private func insert(
     _ total: ImportReport, over connection: Connection
   ) throws(PostgresError) -> Int64? {
     let coverage = total.quarantine == nil ? scope : nil
-    return try connection.execute(
+    let reach = try reach(of: coverage, over: connection)
+    let quarantine: SQL = total.quarantine == nil ? "null" : "clock_timestamp()"
+    return try connection.row(
       """
       insert into quake.import (
         source, feed, format, http_status, etag, last_modified, started_at, program,
         covers_from, covers_to, minimum_magnitude, scope, reaches_from,
         quarantined_at, quarantine_reason, quarantine_detail)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $14,
-        $15,
-        case when $12::text is not null then clock_timestamp() end, $12, $13)
+      values (\(options.source), \(options.feed), \(format), \(options.httpStatus), \(options.etag),
+              \(options.lastModified), \(startedAt), \(options.program),
+              \(coverage?.from), \(coverage?.to), \(coverage?.minimumMagnitude), \(coverage?.name),
+              \(reach), \(sql: quarantine), \(total.quarantine?.reason.rawValue), \(total.quarantine?.detail))
       returning id
-      """,
-      [
-        .text(options.source), .text(options.feed), .text(format),
-        .integer(options.httpStatus.map { Int64($0) }), .text(options.etag),
-        .text(options.lastModified), .text(startedAt.description), .text(options.program),
-        .text(coverage?.from.description), .text(coverage?.to.description),
-        .double(coverage?.minimumMagnitude), .text(total.quarantine?.reason.rawValue),
-        .text(total.quarantine?.detail), .text(coverage?.scope.name),
-        .text(try reach(of: coverage, over: connection)),
-      ]
-    ).integer(0, 0)
-  }
-}
-
-extension QueryResult {
-  /// A `timestamptz` in the binary format; nil for null.
-  func timestamp(_ row: Int, _ column: Int) -> Timestamp? {
-    binaryTimestamp(row, column).map { Timestamp(microseconds: $0) }
+      """, as: Int64.self)
   }
 }

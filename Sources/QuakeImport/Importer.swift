@@ -1,5 +1,6 @@
 internal import Basics
 public import Postgres
+internal import QuakeHistory
 public import QuakeModel
 internal import QuakeQuery
 
@@ -142,7 +143,7 @@ struct ImportRun<Source: ImportSource> {
       for: reader.source, isEmpty: reader.item == nil,
       access: callbacks.reopen == nil ? .readableOnce : .reopenable, options: options,
       connections: connections.count,
-      isStoreEmpty: connection.execute(ImportStatements.isStoreEmpty).bool(0, 0) == true)
+      isStoreEmpty: connection.row(ImportStatements.isStoreEmpty, as: Bool.self))
     var report =
       switch plan.way {
       case .snapshot: try importStaged(atMost: .max, plan.commits)
@@ -241,19 +242,18 @@ struct ImportRun<Source: ImportSource> {
   }
 
   private func readToken(_ total: inout ImportReport) throws {
-    let result = try connection.execute(
+    let stored = try connection.firstRow(
       """
-      select t.token, t.nonce, s.enabled
+      select t.token || '.' || t.nonce, s.enabled
         from quake.import i join quake.change_transaction t using (token)
        cross join quake.association_settings s
-       where i.id = $1
-      """, [.integer(total.id)])
-    if result.rowCount == 1, let number = result.integer(0, 0), let nonce = result.text(0, 1) {
-      total.token = ChangeToken(number: number, nonce: nonce)
-      // In a transaction of its own: this one would hold back the imports of other sources.
-      if result.bool(0, 2) == true {
-        try Associations(connection: connection, author: options.author).updateAfterChange()
-      }
+       where i.id = \(total.id)
+      """, as: (ChangeToken, Bool).self)
+    guard let (token, associates) = stored else { return }
+    total.token = token
+    // In a transaction of its own: this one would hold back the imports of other sources.
+    if associates {
+      try Associations(connection: connection, author: options.author).updateAfterChange()
     }
   }
 }

@@ -6,12 +6,11 @@ package enum SimulatedEvents {
   /// Whether a store has any.
   package static func exist(over connection: Connection) throws(PostgresError) -> Bool {
     // Their codes are a range of the primary key.
-    try connection.execute(
+    try connection.row(
       """
       select exists (select from quake.quake
                       where code >= 'sim' and code < 'sin' and source = 'simulated')
-      """
-    ).bool(0, 0) ?? false
+      """, as: Bool.self)
   }
 
   /// Throws an `ImportRefusal` if the store has events of other sources. Rows that no feed wrote do not count.
@@ -34,15 +33,14 @@ package enum SimulatedEvents {
   /// The source of an event that is neither simulated nor written by hand; nil: there is none.
   static func otherSource(over connection: Connection) throws(PostgresError) -> String? {
     // In the order of the codes, so that the simulated ones, which may be many, are not read.
-    try connection.execute(
+    try connection.row(
       """
       select coalesce(
         (select source from quake.quake
           where code < 'sim' and source not in ('simulated', 'local') order by code limit 1),
         (select source from quake.quake
           where code >= 'sin' and source not in ('simulated', 'local') order by code limit 1))
-      """
-    ).text(0, 0)
+      """, as: String?.self)
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeHistory
 public import QuakeModel
 
 /// The position of an event in an ordered list: the values that the order compares. A page that begins after it
@@ -6,12 +7,22 @@ public import QuakeModel
 /// skipped or repeated when others are inserted or deleted meanwhile.
 public struct EventCursor: Sendable, Hashable {
   /// A value of an event.
-  enum Value: Sendable, Hashable {
+  enum Value: Sendable, Hashable, SQLEncodable {
     case text(String)
     case double(Double)
     case integer(Int)
     case timestamp(Timestamp)
     case bool(Bool)
+
+    var sqlParameter: Parameter {
+      switch self {
+      case .text(let text): text.sqlParameter
+      case .double(let value): value.sqlParameter
+      case .integer(let value): value.sqlParameter
+      case .timestamp(let time): time.sqlParameter
+      case .bool(let value): value.sqlParameter
+      }
+    }
   }
 
   /// The order of the list, ended by the code.
@@ -33,49 +44,35 @@ public struct EventCursor: Sendable, Hashable {
     }
   }
 
-  /// The values as parameters of a statement.
-  var parameters: [Parameter] {
-    values.map { value in
-      switch value {
-      case nil: .null
-      case .text(let text): .text(text)
-      case .double(let value): .double(value)
-      case .integer(let value): .integer(Int64(value))
-      case .timestamp(let time): .text("\(time)")
-      case .bool(let value): .bool(value)
-      }
-    }
-  }
-
   /// The condition that an event comes after the cursor.
   ///
-  /// - Parameters:
-  ///   - alias: The alias of the event.
-  ///   - first: The number of the first of the `parameters`.
-  func condition(alias: String, firstParameter first: Int) -> String {
-    var alternatives: [String] = []
-    var equal: [String] = []
-    for (index, order) in order.enumerated() {
-      let name = "\(alias).\(order.column.name)"
-      let value = "$\(first + index)::\(order.column.parameterType)"
-      let comparison = order.direction == .descending ? "<" : ">"
-      if values[index] != nil {
-        let isAfter =
-          order.column.isNeverNull
-          ? "\(name) \(comparison) \(value)" : "(\(name) \(comparison) \(value) or \(name) is null)"
-        alternatives.append((equal + [isAfter]).joined(separator: " and "))
-        equal.append("\(name) = \(value)")
-      } else {
-        // Nulls come last, so that nothing comes after one. The parameter still needs a type.
-        equal.append("\(name) is null and \(value) is null")
-      }
-    }
-    let all = "(" + alternatives.map { "(\($0))" }.joined(separator: " or ") + ")"
-    guard let leading = order.first, leading.column.isNeverNull else { return all }
+  /// - Parameter alias: The alias of the event.
+  func condition(alias: SQL) -> SQL {
+    var alternatives: [SQL] = []
+    var equal: [SQL] = []
     // Follows from the rest, and bounds the range of an index.
-    let comparison = leading.direction == .descending ? "<=" : ">="
-    let name = "\(alias).\(leading.column.name)"
-    return "(\(name) \(comparison) $\(first)::\(leading.column.parameterType) and \(all))"
+    var range: SQL?
+    for (order, value) in zip(order, values) {
+      let name: SQL = "\(sql: alias).\(identifier: order.column.name)"
+      guard let value else {
+        // Nulls come last, so that nothing comes after one.
+        equal.append("\(sql: name) is null")
+        continue
+      }
+      let limit: SQL = "\(value)::\(sql: order.column.parameterType)"
+      let comparison: SQL = order.direction == .descending ? "<" : ">"
+      let isAfter: SQL =
+        order.column.isNeverNull
+        ? "\(sql: name) \(sql: comparison) \(sql: limit)"
+        : "(\(sql: name) \(sql: comparison) \(sql: limit) or \(sql: name) is null)"
+      if equal.isEmpty, order.column.isNeverNull {
+        range = "\(sql: name) \(sql: comparison)= \(sql: limit)"
+      }
+      alternatives.append((equal + [isAfter]).joined(separator: " and "))
+      equal.append("\(sql: name) = \(sql: limit)")
+    }
+    let any = alternatives.map { "(\(sql: $0))" as SQL }.joined(separator: " or ")
+    return range.map { "(\(sql: $0) and (\(sql: any)))" } ?? "(\(sql: any))"
   }
 }
 

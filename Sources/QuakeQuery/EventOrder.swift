@@ -1,3 +1,4 @@
+internal import Postgres
 public import QuakeModel
 
 /// A sort descriptor of a query: a column and a direction. Events without a value in the column come last in
@@ -53,10 +54,10 @@ public struct EventOrder: Sendable, Hashable {
   }
 
   /// The expression for `order by`. The index on a column that is never null has no nulls to put last.
-  func clause(alias: String) -> String {
-    let name = "\(alias).\(column.name)"
-    let direction = direction == .descending ? " desc" : ""
-    return name + direction + (column.isNeverNull ? "" : " nulls last")
+  func clause(alias: SQL) -> SQL {
+    let direction: SQL = direction == .descending ? " desc" : ""
+    let nulls: SQL = column.isNeverNull ? "" : " nulls last"
+    return "\(sql: alias).\(identifier: column.name)\(sql: direction)\(sql: nulls)"
   }
 }
 
@@ -75,7 +76,7 @@ extension QuakeColumn {
   }
 
   /// The type of a parameter that is compared with the column. Integers are always sent as eight bytes.
-  var parameterType: String {
+  var parameterType: SQL {
     switch kind {
     case .text: "text"
     case .float8: "float8"

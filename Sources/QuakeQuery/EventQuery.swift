@@ -90,12 +90,10 @@ public struct EventQuery: Hashable, Sendable {
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
   package func count(atMost most: Int64? = nil, over connection: Connection) throws -> Int64 {
     let selection = try EventQuerySQL(self, over: connection)
-    let statement =
-      most.map { "select count(*) from (select 1 \(selection.text) limit \(max($0, 0))) c" }
-      ?? "select count(*) \(selection.text)"
-    return try selection.asking {
-      try connection.execute(SQL(trusted: statement), selection.parameters).integer(0, 0) ?? 0
-    }
+    let statement: SQL =
+      most.map { "select count(*) from (select 1 \(sql: selection.text) limit \(max($0, 0))) c" }
+      ?? "select count(*) \(sql: selection.text)"
+    return try selection.asking { try connection.row(statement, as: Int64.self) }
   }
 
   /// The sources of the events, up to `limit` and from `offset` on; at most two, which tells whether there are
@@ -105,13 +103,14 @@ public struct EventQuery: Hashable, Sendable {
   package func sources(over connection: Connection) throws -> [String] {
     let selection = try EventQuerySQL(self, over: connection)
     let order = EventOrder.total(order).map { $0.clause(alias: "q") }.joined(separator: ", ")
-    let page = limit.map { "order by \(order) limit \(max($0, 0)) offset \(max(offset, 0))" } ?? ""
-    let statement = SQL(
-      trusted: "select distinct s.source from (select q.source \(selection.text) \(page)) s limit 2"
-    )
+    let page: SQL =
+      limit.map { "order by \(sql: order) limit \(max($0, 0)) offset \(max(offset, 0))" } ?? ""
     return try selection.asking {
-      let rows = try connection.execute(statement, selection.parameters)
-      return (0..<rows.rowCount).map { rows.text($0, 0) ?? "" }
+      try connection.rows(
+        """
+        select distinct coalesce(s.source, '')
+          from (select q.source \(sql: selection.text) \(sql: page)) s limit 2
+        """, as: String.self)
     }
   }
 
@@ -144,7 +143,7 @@ public struct EventQuery: Hashable, Sendable {
     try connection.atOneMoment {
       let hasOthers =
         try asOf == nil
-        && connection.execute("select exists (select from quake.association)").bool(0, 0) == true
+        && connection.row("select exists (select from quake.association)", as: Bool.self)
       return try readNow(over: connection, withOthers: hasOthers, body)
     }
   }
@@ -157,11 +156,12 @@ public struct EventQuery: Hashable, Sendable {
     var fetched = Set(columns)
     if limit != nil { fetched.formUnion(total.map(\.column)) }
     let rows = EventRows(columns: fetched)
-    let statement = SQL(
-      trusted: """
-        select \(rows.list(of: "q"))\(withOthers ? ", quake.others(q.code)" : "") \(selection.text)
-         order by \(total.map { $0.clause(alias: "q") }.joined(separator: ", ")) \(selection.limit)
-        """)
+    let others: SQL = withOthers ? ", quake.others(q.code)" : ""
+    let order = total.map { $0.clause(alias: "q") }.joined(separator: ", ")
+    let statement: SQL = """
+      select \(sql: rows.list(of: "q"))\(sql: others) \(sql: selection.text)
+       order by \(sql: order) \(sql: selection.limit)
+      """
     var last: QuakeRecord?
     var count: Int64 = 0
     var hasMore = false
@@ -178,11 +178,11 @@ public struct EventQuery: Hashable, Sendable {
     }
     try selection.asking {
       if withOthers {
-        try rows.read(statement, selection.parameters, over: connection) { event, others in
+        try rows.read(statement, over: connection) { event, others in
           try take(event, others.textArray ?? [])
         }
       } else {
-        try rows.read(statement, selection.parameters, over: connection) { try take($0, []) }
+        try rows.read(statement, over: connection) { try take($0, []) }
       }
     }
     return hasMore ? last.map { EventCursor(of: $0, in: total) } : nil
@@ -210,15 +210,15 @@ extension EventQuery {
       return .some(try HistoryBound.firstCommit(over: connection))
     }
     guard let asOfFeed else { return nil }
-    let first = try connection.execute(
-      "select min(generated) from quake.import where quarantined_at is null", format: .binary
-    ).binaryTimestamp(0, 0).map { Timestamp(microseconds: $0) }
+    let first = try connection.row(
+      "select min(generated) from quake.import where quarantined_at is null", format: .binary,
+      as: Timestamp?.self)
     if let first, first <= asOfFeed { return nil }
     // Events that came from no snapshot count from other times.
     do throws(PostgresError) {
-      let any = try connection.execute(
-        "select exists (select from quake.as_of_feed($1))", [.text("\(asOfFeed)")])
-      return any.bool(0, 0) == true ? nil : .some(first)
+      let any = try connection.row(
+        "select exists (select from quake.as_of_feed(\(asOfFeed)))", as: Bool.self)
+      return any ? nil : .some(first)
     } catch {
       throw StoreError(token: error) ?? error
     }
@@ -244,25 +244,23 @@ struct EventRows {
   }
 
   /// The columns for the statement's select list; the event's code if there are none, since a row needs one.
-  func list(of alias: String) -> String {
-    columns.isEmpty
-      ? "\(alias).code" : columns.map { "\(alias).\($0.name)" }.joined(separator: ", ")
+  func list(of alias: SQL) -> SQL {
+    columns.isEmpty ? "\(sql: alias).code" : columns.list(of: alias)
   }
 
   /// Runs a statement and passes each event to `body`.
   func read(
-    _ statement: SQL, _ parameters: [Parameter], over connection: Connection,
-    _ body: (QuakeRecord) throws -> Void
+    _ statement: SQL, over connection: Connection, _ body: (QuakeRecord) throws -> Void
   ) throws {
-    try connection.copyEvents(statement, parameters, columns: columns, body)
+    try connection.copyEvents(statement, columns: columns, body)
   }
 
   /// Runs a statement that returns another column after those of the event.
   func read(
-    _ statement: SQL, _ parameters: [Parameter], over connection: Connection,
+    _ statement: SQL, over connection: Connection,
     _ body: (QuakeRecord, BinaryValue) throws -> Void
   ) throws {
-    try connection.stream(statement, parameters) { rows in
+    try connection.stream(statement) { rows in
       for row in 0..<rows.rowCount {
         try body(
           try rows.record(row, firstColumn: 0, columns: columns),

@@ -15,7 +15,7 @@ package struct EventRevisions {
   package init(
     inSnapshotOf other: Connection, over connection: Connection, upTo token: ChangeToken? = nil
   ) throws {
-    let snapshot = try other.execute("select pg_catalog.pg_export_snapshot()").text(0, 0) ?? ""
+    let snapshot = try other.row("select pg_catalog.pg_export_snapshot()", as: String.self)
     // The statement takes no parameter.
     guard snapshot.utf8.allSatisfy({ Self.isOfIdentifier($0) }) else {
       throw StoreError(.inconsistent, "the server sent a malformed snapshot identifier")
@@ -33,20 +33,17 @@ package struct EventRevisions {
   /// The number of changes of each event that the history holds, except deletes. Events without any are
   /// missing.
   package func count(of codes: [String]) throws -> [String: Int64] {
-    let rows = try connection.executePrepared(
+    let last: SQL = "\(token?.number)::bigint"
+    let counts = try connection.rows(
       """
       select v.code, pg_catalog.count(*)
         from quake.quake_version v
-       where v.code = any($1::text[]) and v.op <> 'delete'
-         and ($2::bigint is null
+       where v.code = any(\(codes)::text[]) and v.op <> 'delete'
+         and (\(sql: last) is null
               or exists (select from quake.change_transaction t
-                          where t.transaction_id = v.transaction_id and t.token <= $2::bigint))
+                          where t.transaction_id = v.transaction_id and t.token <= \(sql: last)))
        group by v.code
-      """, [.array(codes), Parameter.integer(token?.number)])
-    var counts: [String: Int64] = [:]
-    for row in 0..<rows.rowCount {
-      if let code = rows.text(row, 0) { counts[code] = rows.integer(row, 1) }
-    }
-    return counts
+      """, prepared: true, as: (String, Int64).self)
+    return Dictionary(uniqueKeysWithValues: counts.map { ($0, $1) })
   }
 }

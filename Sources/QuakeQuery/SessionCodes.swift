@@ -34,8 +34,7 @@ package struct SessionCodes: Hashable, Sendable {
           hint: "Divide them among several commands.")
       }
       try connection.execute(
-        "select pg_catalog.set_config('quake.codes_' || $1, $2, true) is null",
-        [.integer(Int64(parts)), .text(part)])
+        "select pg_catalog.set_config(\("quake.codes_\(parts)"), \(part), true) is null")
       part.removeAll(keepingCapacity: true)
     }
     while let code = try next() {
@@ -49,9 +48,9 @@ package struct SessionCodes: Hashable, Sendable {
   }
 
   /// The condition that an event's code is among them.
-  package func condition(alias: String) -> String {
+  func condition(alias: SQL) -> SQL {
     """
-    \(alias).code in (
+    \(sql: alias).code in (
       select c.code
         from pg_catalog.generate_series(1, \(parts)) k,
              pg_catalog.unnest(pg_catalog.string_to_array(

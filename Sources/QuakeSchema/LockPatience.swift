@@ -40,9 +40,8 @@ package struct LockPatience {
     while true {
       do {
         return try connection.transaction {
-          try connection.execute(
-            "select set_config('lock_timeout', $1, true)",
-            [.text("\(Int64(timeout.inSeconds * 1000))ms")])
+          let limit = "\(Int64(timeout.inSeconds * 1000))ms"
+          try connection.execute("select set_config('lock_timeout', \(limit), true)")
           return try body()
         }
       } catch let error as PostgresError where others.contains(error.sqlState) {

@@ -151,10 +151,11 @@ package struct Migrator {
   }
 
   private static func readVersions(_ connection: Connection) throws -> Int? {
-    let exists = try connection.execute("select to_regclass('quake.migration') is not null")
-    guard exists.bool(0, 0) == true else { return nil }
-    let result = try connection.execute("select coalesce(max(version), 0) from quake.migration")
-    return result.integer(0, 0).map { Int($0) }
+    let exists = try connection.row(
+      "select to_regclass('quake.migration') is not null", as: Bool.self)
+    guard exists else { return nil }
+    return try connection.row(
+      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
   }
 
   private static func newer(_ version: Int, than known: Int) -> StoreError {
@@ -188,13 +189,12 @@ package struct Migrator {
 
   private func readLedger() throws -> [LedgerRow]? {
     guard try Self.readVersions(connection) != nil else { return nil }
-    let result = try connection.execute(
-      "select version, name, sha256, applied_at, program from quake.migration order by version")
-    return (0..<result.rowCount).map { row in
+    return try connection.rows(
+      "select version, name, sha256, applied_at, program from quake.migration order by version"
+    ) { row throws(PostgresError) in
       LedgerRow(
-        version: Int(result.integer(row, 0) ?? 0), name: result.text(row, 1) ?? "",
-        sha256: result.text(row, 2) ?? "", appliedAt: result.text(row, 3) ?? "",
-        program: result.text(row, 4) ?? "")
+        version: try row["version"], name: try row["name"], sha256: try row["sha256"],
+        appliedAt: try row["applied_at"], program: try row["program"])
     }
   }
 
@@ -221,11 +221,12 @@ package struct Migrator {
     if let last = ledger.last, max(last.version, ledger.count) > migrations.count {
       throw Self.newer(max(last.version, ledger.count), than: migrations.count)
     }
-    let hashes = try connection.execute(
+    let files = migrations.prefix(ledger.count).map(\.sql.text)
+    let hashes = try connection.rows(
       """
       select encode(sha256(convert_to(u.file, 'UTF8')), 'hex')
-        from unnest($1::text[]) with ordinality u (file, place) order by u.place
-      """, [.array(migrations.prefix(ledger.count).map(\.sql.text))])
+        from unnest(\(files)::text[]) with ordinality u (file, place) order by u.place
+      """, as: String.self)
     for (index, row) in ledger.enumerated() {
       guard row.version == index + 1 else {
         throw StoreError(
@@ -239,7 +240,7 @@ package struct Migrator {
             """)
       }
       let migration = migrations[index]
-      guard hashes.text(index, 0) == row.sha256 else {
+      guard hashes[index] == row.sha256 else {
         throw StoreError(
           .schema, "migration \(migration.label) was modified after it was applied",
           detail: "Applied at \(row.appliedAt) by \(row.program).",
@@ -252,9 +253,10 @@ package struct Migrator {
   private func apply(_ migration: Migration) throws -> Bool {
     try patience.transaction(over: connection, "apply migration \(migration.file)") {
       try connection.execute(Self.lock)
-      let known = try connection.execute(
-        "select from quake.migration where version = $1", [.integer(Int64(migration.version))])
-      guard known.rowCount == 0 else { return false }
+      let isKnown = try connection.row(
+        "select exists (select from quake.migration where version = \(migration.version))",
+        as: Bool.self)
+      guard !isKnown else { return false }
       do {
         try connection.executeScript(migration.sql)
       } catch let error as PostgresError
@@ -268,12 +270,9 @@ package struct Migrator {
       try connection.execute(
         """
         insert into quake.migration (version, name, sha256, program)
-        values ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'), $4)
-        """,
-        [
-          .integer(Int64(migration.version)), .text(migration.name), .text(migration.sql.text),
-          .text(program),
-        ])
+        values (\(migration.version), \(migration.name),
+                encode(sha256(convert_to(\(migration.sql.text), 'UTF8')), 'hex'), \(program))
+        """)
       return true
     }
   }

@@ -24,15 +24,13 @@ package enum PostGIS {
         try connection.executeScript(grants)
         return false
       }
-      let schema = try extensionSchema(connection)
-      // The server quotes the schema's name.
-      let column = try connection.execute(
+      let schema = SQL(identifier: try extensionSchema(connection))
+      let point: SQL = "\(sql: schema).st_makepoint(longitude, latitude)"
+      try connection.execute(
         """
-        select format('alter table quake.quake add column geom %1$I.geometry(Point, 4326) '
-                      'generated always as (%1$I.st_setsrid(%1$I.st_makepoint(longitude, latitude), 4326)) '
-                      'stored', $1::text)
-        """, [.text(schema)])
-      try connection.execute(SQL(trusted: column.text(0, 0) ?? ""))
+        alter table quake.quake add column geom \(sql: schema).geometry(Point, 4326)
+          generated always as (\(sql: schema).st_setsrid(\(sql: point), 4326)) stored
+        """)
       try connection.executeScript(view)
       try giveToOwner(connection)
       try connection.executeScript(grants)
@@ -58,14 +56,14 @@ package enum PostGIS {
 
   /// Whether the column is there, by its comment.
   private static func isEnabled(_ connection: Connection) throws -> Bool {
-    let column = try connection.execute(
+    let isOurs = try connection.firstRow(
       """
-      select coalesce(starts_with(col_description(a.attrelid, a.attnum), $1), false)
+      select coalesce(starts_with(col_description(a.attrelid, a.attnum), \(mark)), false)
         from pg_attribute a
        where a.attrelid = to_regclass('quake.quake') and a.attname = 'geom' and not a.attisdropped
-      """, [.text(mark)])
-    guard column.rowCount > 0 else { return false }
-    guard column.bool(0, 0) == true else {
+      """, as: Bool.self)
+    guard let isOurs else { return false }
+    guard isOurs else {
       throw StoreError(
         .conflict, "table quake.quake has a column \"geom\" that is not Quake's",
         hint: "Rename the column, or use it instead.")
@@ -75,16 +73,15 @@ package enum PostGIS {
 
   /// The schema of the extension, which is created in `public` if the server has it and the database has not.
   private static func extensionSchema(_ connection: Connection) throws -> String {
-    let find: SQL = """
-      select n.nspname::text
-        from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'postgis'
+    let schema = try connection.firstRow(
       """
-    let found = try connection.execute(find)
-    if found.rowCount > 0, let schema = found.text(0, 0) { return schema }
+      select n.nspname
+        from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'postgis'
+      """, as: String.self)
+    if let schema { return schema }
     guard
-      try connection.execute(
-        "select 1 from pg_available_extensions where name = 'postgis'"
-      ).rowCount > 0
+      try connection.row(
+        "select exists (select from pg_available_extensions where name = 'postgis')", as: Bool.self)
     else {
       throw StoreError(
         .conflict, "the server has no PostGIS",
@@ -111,14 +108,14 @@ package enum PostGIS {
 
   /// Gives the view to the owner of the table, who may then grant it and drop it with the table.
   private static func giveToOwner(_ connection: Connection) throws {
-    let change = try connection.execute(
+    let owner = try connection.firstRow(
       """
-      select format('alter view quake.quake_point owner to %I', pg_get_userbyid(c.relowner))
+      select pg_get_userbyid(c.relowner)
         from pg_class c join pg_class v on v.oid = 'quake.quake_point'::regclass
        where c.oid = 'quake.quake'::regclass and c.relowner <> v.relowner
-      """)
-    guard change.rowCount > 0 else { return }
-    try connection.execute(SQL(trusted: change.text(0, 0) ?? ""))
+      """, as: String.self)
+    guard let owner else { return }
+    try connection.execute("alter view quake.quake_point owner to \(identifier: owner)")
   }
 
   /// Roles that may read the list of events may read the view.

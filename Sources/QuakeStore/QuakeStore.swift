@@ -3,10 +3,12 @@
 @_exported public import enum Basics.ErrorCategory
 @_exported public import protocol Basics.ExplainedError
 @_exported public import class Postgres.Connection
-@_exported public import enum Postgres.Parameter
 @_exported public import struct Postgres.PostgresError
 @_exported public import struct Postgres.QueryResult
 @_exported public import struct Postgres.SQL
+@_exported public import protocol Postgres.SQLDecodable
+@_exported public import protocol Postgres.SQLEncodable
+@_exported public import struct Postgres.SQLRow
 @_exported public import enum QuakeHistory.HistoryBound
 @_exported public import struct QuakeHistory.HistoryQuery
 @_exported public import struct QuakeImport.ImportOptions

@@ -32,11 +32,20 @@ package struct Backfill: Sendable {
       self.region = region
     }
 
-    fileprivate var values: [Parameter] {
-      [
-        .text(url), .text(source), .text(span?.start.description), .text(span?.end.description),
-        minimumMagnitude.map { .double($0) } ?? .null, .text(region),
-      ]
+    /// Whether a row of `quake.backfill` has the same ones, whatever its source.
+    fileprivate var isSameButSource: SQL {
+      """
+      url = \(url)
+      and start_time is not distinct from \(span?.start)::timestamptz
+      and end_time is not distinct from \(span?.end)::timestamptz
+      and min_magnitude is not distinct from \(minimumMagnitude)::double precision
+      and region is not distinct from \(region)::text
+      """
+    }
+
+    /// Whether a row of `quake.backfill` has the same ones.
+    fileprivate var isSame: SQL {
+      "source is not distinct from \(source)::text and \(sql: isSameButSource)"
     }
   }
 
@@ -58,25 +67,23 @@ package struct Backfill: Sendable {
       // Two processes may begin the same backfill at once. Only roles that may write the table can take this
       // lock, and it does not block processes that work on other backfills.
       try connection.execute("lock table quake.backfill in share update exclusive mode")
-      let found = try connection.execute(
-        SQL(
-          trusted: """
-            select id from quake.backfill where finished_at is null and \(isSame) order by id limit 1
-            """), parameters.values
-      ).integer(0, 0)
+      let found = try connection.firstRow(
+        """
+        select id from quake.backfill
+         where finished_at is null and \(sql: parameters.isSame) order by id limit 1
+        """, as: Int64.self)
       if let found { try hold(found, over: connection) }
       if restart { try forget(parameters, over: connection) }
       if let found, !restart {
         return Backfill(id: found, parameters: parameters, isResumed: true)
       }
-      let begun = try connection.execute(
+      let id = try connection.row(
         """
         insert into quake.backfill (url, source, start_time, end_time, min_magnitude, region)
-        values ($1, $2, $3, $4, $5, $6) returning id
-        """, parameters.values)
-      guard let id = begun.integer(0, 0) else {
-        throw StoreError(.inconsistent, "the new backfill has no number")
-      }
+        values (\(parameters.url), \(parameters.source), \(parameters.span?.start),
+                \(parameters.span?.end), \(parameters.minimumMagnitude), \(parameters.region))
+        returning id
+        """, as: Int64.self)
       try hold(id, over: connection)
       if let span = parameters.span {
         try BackfillWindows(backfill: id, connection: connection).add(span)
@@ -89,10 +96,11 @@ package struct Backfill: Sendable {
   /// lock. If a role that may not write backfills holds it, the backfill gets another key.
   private static func hold(_ id: Int64, over connection: Connection) throws {
     for _ in 0..<3 {
-      let taken = try connection.execute(
-        "select pg_try_advisory_lock(lock_key) from quake.backfill where id = $1", [.integer(id)])
-      if taken.bool(0, 0) == true { return }
-      let holder = try connection.execute(
+      let isTaken = try connection.firstRow(
+        "select pg_try_advisory_lock(lock_key) from quake.backfill where id = \(id)",
+        as: Bool.self)
+      if isTaken == true { return }
+      let holder = try connection.firstRow(
         """
         select a.pid, a.application_name
           from quake.backfill b
@@ -100,19 +108,18 @@ package struct Backfill: Sendable {
                and (l.classid::bigint << 32) | l.objid::bigint = b.lock_key
                and l.database = (select d.oid from pg_database d where d.datname = current_database())
           join pg_stat_activity a on a.pid = l.pid
-         where b.id = $1 and has_table_privilege(a.usesysid, 'quake.backfill', 'update')
+         where b.id = \(id) and has_table_privilege(a.usesysid, 'quake.backfill', 'update')
          limit 1
-        """, [.integer(id)])
-      guard holder.rowCount == 0 else {
+        """, as: (Int?, String?).self)
+      if let (processID, application) = holder {
         throw StoreError(
           .locked, "another process is working on this backfill",
           detail: """
-            Its server process is \(holder.text(0, 0) ?? ""), its application \
-            "\(holder.text(0, 1) ?? "")".
+            Its server process is \(processID.map { "\($0)" } ?? ""), its application \
+            "\(application ?? "")".
             """, hint: "Wait until it ends, or stop it.")
       }
-      try connection.execute(
-        "update quake.backfill set lock_key = default where id = $1", [.integer(id)])
+      try connection.execute("update quake.backfill set lock_key = default where id = \(id)")
     }
     throw StoreError(
       .locked,
@@ -125,38 +132,25 @@ package struct Backfill: Sendable {
   package static func source(
     ofUnfinished parameters: Parameters, over connection: Connection
   ) throws(PostgresError) -> String? {
-    let values = Array(parameters.values.suffix(4))
-    return try connection.execute(
+    try connection.firstRow(
       """
       select source from quake.backfill
-       where finished_at is null and url = $5
-         and start_time is not distinct from $1::timestamptz
-         and end_time is not distinct from $2::timestamptz
-         and min_magnitude is not distinct from $3::double precision
-         and region is not distinct from $4::text
+       where finished_at is null and \(sql: parameters.isSameButSource)
        order by id desc limit 1
-      """, values + [.text(parameters.url)]
-    ).text(0, 0)
+      """, as: String?.self
+    ) ?? nil
   }
-
-  private static let isSame = """
-    url = $1 and source is not distinct from $2
-    and start_time is not distinct from $3::timestamptz
-    and end_time is not distinct from $4::timestamptz
-    and min_magnitude is not distinct from $5::double precision
-    and region is not distinct from $6::text
-    """
 
   private static func forget(_ parameters: Parameters, over connection: Connection) throws {
     try connection.execute(
-      SQL(trusted: "delete from quake.backfill where finished_at is null and \(isSame)"),
-      parameters.values)
+      "delete from quake.backfill where finished_at is null and \(sql: parameters.isSame)")
     guard parameters.span == nil else { return }
     try connection.execute(
       """
       delete from quake.backfill_file
-       where backfill_id in (select id from quake.backfill where url = $1 and start_time is null)
-      """, [.text(parameters.url)])
+       where backfill_id in (
+         select id from quake.backfill where url = \(parameters.url) and start_time is null)
+      """)
   }
 
   /// Adds the counts of an import, within the import's transaction.
@@ -164,14 +158,11 @@ package struct Backfill: Sendable {
     try connection.execute(
       """
       update quake.backfill
-         set seen = seen + $2, inserted = inserted + $3, updated = updated + $4,
-             unchanged = unchanged + $5, rejected = rejected + $6, duplicate = duplicate + $7
-       where id = $1
-      """,
-      [
-        .integer(id), .integer(report.seen), .integer(report.inserted), .integer(report.updated),
-        .integer(report.unchanged), .integer(report.rejected), .integer(report.duplicate),
-      ])
+         set seen = seen + \(report.seen), inserted = inserted + \(report.inserted),
+             updated = updated + \(report.updated), unchanged = unchanged + \(report.unchanged),
+             rejected = rejected + \(report.rejected), duplicate = duplicate + \(report.duplicate)
+       where id = \(id)
+      """)
   }
 
   /// Marks it as finished, unless one of its windows is not done.
@@ -179,27 +170,29 @@ package struct Backfill: Sendable {
     try connection.execute(
       """
       update quake.backfill b set finished_at = clock_timestamp()
-       where id = $1 and not exists (select from quake.backfill_window w
-                                      where w.backfill_id = b.id and w.state = 'pending')
-      """, [.integer(id)])
+       where id = \(id) and not exists (select from quake.backfill_window w
+                                         where w.backfill_id = b.id and w.state = 'pending')
+      """)
   }
 
   /// The sums of the counts of all its imports, including those of earlier processes.
   package func totals(over connection: Connection) throws(PostgresError) -> ImportReport {
-    let result = try connection.execute(
+    try connection.firstRow(
       """
-      select seen, inserted, updated, unchanged, rejected, duplicate, finished_at is not null
-        from quake.backfill where id = $1
-      """, [.integer(id)])
-    var report = ImportReport()
-    guard result.rowCount == 1 else { return report }
-    report.seen = result.integer(0, 0) ?? 0
-    report.inserted = result.integer(0, 1) ?? 0
-    report.updated = result.integer(0, 2) ?? 0
-    report.unchanged = result.integer(0, 3) ?? 0
-    report.rejected = result.integer(0, 4) ?? 0
-    report.duplicate = result.integer(0, 5) ?? 0
-    report.isComplete = result.bool(0, 6) ?? false
-    return report
+      select seen, inserted, updated, unchanged, rejected, duplicate,
+             finished_at is not null as is_complete
+        from quake.backfill where id = \(id)
+      """
+    ) { row throws(PostgresError) in
+      var report = ImportReport()
+      report.seen = try row["seen"]
+      report.inserted = try row["inserted"]
+      report.updated = try row["updated"]
+      report.unchanged = try row["unchanged"]
+      report.rejected = try row["rejected"]
+      report.duplicate = try row["duplicate"]
+      report.isComplete = try row["is_complete"]
+      return report
+    } ?? ImportReport()
   }
 }

@@ -29,11 +29,12 @@ package struct BackfillFiles {
 
   /// Whether the file was stored with this size and modification time.
   package func isStored(_ file: File) throws(PostgresError) -> Bool {
-    let result = try connection.executePrepared(
+    try connection.row(
       """
-      select from quake.backfill_file where path = $1 and size = $2 and modified_at = $3
-      """, [.text(file.path), .integer(file.size), .text(file.modified.description)])
-    return result.rowCount == 1
+      select exists (select from quake.backfill_file
+                      where path = \(file.path) and size = \(file.size)
+                        and modified_at = \(file.modified))
+      """, prepared: true, as: Bool.self)
   }
 
   /// Marks a file as stored, within the transaction of the import that stores its events.
@@ -45,15 +46,11 @@ package struct BackfillFiles {
       """
       insert into quake.backfill_file as f
         (path, backfill_id, size, modified_at, import_id, finished_at)
-      values ($1, $2, $3, $4, $5, clock_timestamp())
+      values (\(file.path), \(backfill.id), \(file.size), \(file.modified), \(report.id), clock_timestamp())
       on conflict (path) do update
         set backfill_id = excluded.backfill_id, size = excluded.size,
             modified_at = excluded.modified_at, import_id = excluded.import_id,
             finished_at = excluded.finished_at
-      """,
-      [
-        .text(file.path), .integer(backfill.id), .integer(file.size),
-        .text(file.modified.description), .integer(report.id),
-      ])
+      """)
   }
 }

@@ -36,41 +36,38 @@ package struct BackfillWindows {
     try connection.execute(
       """
       insert into quake.backfill_window (backfill_id, start_time, end_time, count)
-      values ($1, $2, $3, $4)
-      """, key(window) + [.text(window.end.description), .integer(window.count)])
+      values (\(id), \(window.start), \(window.end), \(window.count))
+      """)
   }
 
-  private func key(_ window: BackfillWindow) -> [Parameter] {
-    [.integer(id), .text(window.start.description)]
+  /// The condition of the row of a window.
+  private func isRow(of window: BackfillWindow) -> SQL {
+    "backfill_id = \(id) and start_time = \(window.start)"
   }
 
   /// The earliest window that has not been fetched; nil if all are done.
   package func next() throws(PostgresError) -> BackfillWindow? {
-    let result = try connection.executePrepared(
+    let next = try connection.firstRow(
       """
-      select (extract(epoch from start_time) * 1000000)::bigint,
-             (extract(epoch from end_time) * 1000000)::bigint, count
-        from quake.backfill_window where backfill_id = $1 and state = 'pending'
+      select start_time, end_time, count
+        from quake.backfill_window where backfill_id = \(id) and state = 'pending'
        order by start_time limit 1
-      """, [.integer(id)])
-    guard result.rowCount == 1, let start = result.integer(0, 0), let end = result.integer(0, 1)
-    else { return nil }
-    return BackfillWindow(
-      from: Timestamp(microseconds: start), to: Timestamp(microseconds: end),
-      count: result.integer(0, 2))
+      """, prepared: true, format: .binary, as: (Timestamp, Timestamp, Int64?).self)
+    return next.flatMap { start, end, count in
+      BackfillWindow(from: start, to: end, count: count)
+    }
   }
 
   /// Stores the number of events in a window, and if the window is the whole span, as the expected total.
   package func set(count: Int64?, of window: BackfillWindow) throws {
     try connection.transaction {
       try connection.execute(
-        "update quake.backfill_window set count = $3 where backfill_id = $1 and start_time = $2",
-        key(window) + [.integer(count)])
+        "update quake.backfill_window set count = \(count) where \(sql: isRow(of: window))")
       try connection.execute(
         """
-        update quake.backfill set expected = coalesce(expected, $4)
-         where id = $1 and start_time = $2 and end_time = $3
-        """, key(window) + [.text(window.end.description), .integer(count)])
+        update quake.backfill set expected = coalesce(expected, \(count))
+         where id = \(id) and start_time = \(window.start) and end_time = \(window.end)
+        """)
     }
   }
 
@@ -88,9 +85,9 @@ package struct BackfillWindows {
   ) throws {
     try connection.execute(
       """
-      update quake.backfill_window set end_time = $3, count = null
-       where backfill_id = $1 and start_time = $2
-      """, key(window) + [.text(first.end.description)])
+      update quake.backfill_window set end_time = \(first.end), count = null
+       where \(sql: isRow(of: window))
+      """)
     try add(second)
   }
 
@@ -113,9 +110,10 @@ package struct BackfillWindows {
       try connection.execute(
         """
         update quake.backfill_window
-           set state = 'done', count = $3, import_id = $4, finished_at = clock_timestamp()
-         where backfill_id = $1 and start_time = $2
-        """, key(window) + [.integer(received), .integer(report.id)])
+           set state = 'done', count = \(received), import_id = \(report.id),
+               finished_at = clock_timestamp()
+         where \(sql: isRow(of: window))
+        """)
       return
     }
     guard let (first, second) = window.halves else {
@@ -130,24 +128,23 @@ package struct BackfillWindows {
 
   /// The progress of the backfill.
   package func progress() throws(PostgresError) -> Progress {
-    let result = try connection.executePrepared(
+    try connection.row(
       """
-      select count(*) filter (where state = 'done'), count(*) filter (where state = 'pending'),
-             coalesce(sum(count) filter (where state = 'done'), 0),
-             (select expected from quake.backfill where id = $1),
+      select count(*) filter (where state = 'done') as done,
+             count(*) filter (where state = 'pending') as pending,
+             coalesce(sum(count) filter (where state = 'done'), 0) as records,
+             (select expected from quake.backfill where id = \(id)) as expected,
              coalesce(sum(extract(epoch from end_time - start_time))
-               filter (where state = 'done'), 0)::bigint,
-             coalesce(max(count) filter (where state = 'done'), 0)
-        from quake.backfill_window where backfill_id = $1
-      """, [.integer(id)])
-    var progress = Progress()
-    progress.done = Int(result.integer(0, 0) ?? 0)
-    progress.pending = Int(result.integer(0, 1) ?? 0)
-    progress.records = result.integer(0, 2) ?? 0
-    progress.expected = result.integer(0, 3)
-    progress.secondsDone = result.integer(0, 4) ?? 0
-    progress.longest = result.integer(0, 5) ?? 0
-    return progress
+               filter (where state = 'done'), 0)::bigint as seconds_done,
+             coalesce(max(count) filter (where state = 'done'), 0) as longest
+        from quake.backfill_window where backfill_id = \(id)
+      """, prepared: true
+    ) { row throws(PostgresError) in
+      Progress(
+        done: try row["done"], pending: try row["pending"], records: try row["records"],
+        expected: try row["expected"], secondsDone: try row["seconds_done"],
+        longest: try row["longest"])
+    }
   }
 }
 

@@ -5,8 +5,7 @@ package import QuakeModel
 package enum FeedControl {
   /// The names of all feeds.
   package static func names(over connection: Connection) throws(PostgresError) -> [String] {
-    let rows = try connection.execute("select name from quake.feed_status order by name")
-    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+    try connection.rows("select name from quake.feed_status order by name", as: String.self)
   }
 
   /// Pauses a feed: no worker polls it until it is resumed. Workers learn of it by a notification, and read
@@ -16,20 +15,19 @@ package enum FeedControl {
   package static func pause(
     _ feed: String, over connection: Connection
   ) throws(PostgresError) -> (pause: FeedPause, isNew: Bool)? {
-    let rows = try connection.execute(
+    let paused = try connection.firstRow(
       """
-      with old as (select name, paused_at from quake.feed where name = $1 for update), new as (
+      with old as (select name, paused_at from quake.feed where name = \(feed) for update), new as (
         update quake.feed f
            set paused_at = coalesce(f.paused_at, clock_timestamp()),
                paused_by = coalesce(f.paused_by, session_user)
           from old where f.name = old.name
-        returning f.paused_by, (extract(epoch from f.paused_at) * 1000000)::bigint,
-                  old.paused_at is null as is_new)
+        returning f.paused_by, f.paused_at, old.paused_at is null as is_new)
       select * from new
-      """, [.text(feed)])
-    guard let pause = FeedPause(by: rows.text(0, 0), since: rows.integer(0, 1)) else { return nil }
+      """, format: .binary, as: (String, Timestamp, Bool).self)
+    guard let (role, since, isNew) = paused else { return nil }
     try wakeWorkers(over: connection)
-    return (pause, rows.bool(0, 2) == true)
+    return (FeedPause(by: role, since: since), isNew)
   }
 
   /// Resumes a paused feed.
@@ -38,15 +36,15 @@ package enum FeedControl {
   package static func resume(
     _ feed: String, over connection: Connection
   ) throws(PostgresError) -> Bool? {
-    let rows = try connection.execute(
+    let wasPaused = try connection.firstRow(
       """
-      with old as (select name, paused_at from quake.feed where name = $1 for update), new as (
+      with old as (select name, paused_at from quake.feed where name = \(feed) for update), new as (
         update quake.feed f set paused_at = null, paused_by = null
           from old where f.name = old.name
         returning old.paused_at is not null as was_paused)
       select * from new
-      """, [.text(feed)])
-    guard let wasPaused = rows.bool(0, 0) else { return nil }
+      """, as: Bool.self)
+    guard let wasPaused else { return nil }
     try wakeWorkers(over: connection)
     return wasPaused
   }
@@ -58,17 +56,17 @@ package enum FeedControl {
   package static func reset(
     _ feed: String, over connection: Connection
   ) throws(PostgresError) -> Int? {
-    let rows = try connection.execute(
+    let reset = try connection.execute(
       """
       update quake.feed
          set etag = null, last_modified = null, fresh_until = null, next_due = null,
              reset_at = clock_timestamp()
-       where name = $1 returning name
-      """, [.text(feed)])
-    guard rows.rowCount == 1 else { return nil }
+       where name = \(feed)
+      """)
+    guard reset.affectedRows == 1 else { return nil }
     // An absence for which the event was withdrawn stays: the event is restored by it.
     return try connection.execute(
-      "delete from quake.absence where feed = $1 and withdrawn_at is null", [.text(feed)]
+      "delete from quake.absence where feed = \(feed) and withdrawn_at is null"
     ).affectedRows
   }
 
@@ -77,12 +75,13 @@ package enum FeedControl {
   /// - Returns: Whether there was such a feed.
   /// - Throws: `StoreError` of kind `locked` if a worker polls the feed; `PostgresError`.
   package static func forget(_ feed: String, over connection: Connection) throws -> Bool {
-    let known = try connection.execute(
-      "select holder_pid, holder_application from quake.feed_status where name = $1", [.text(feed)])
-    guard known.rowCount == 1 else { return false }
+    let known = try connection.firstRow(
+      "select holder_pid, holder_application from quake.feed_status where name = \(feed)",
+      as: (Int?, String?).self)
+    guard let (processID, application) = known else { return false }
     guard try FeedLock.acquire([feed], over: connection).count == 1 else {
-      let holder = known.text(0, 1).map {
-        " (\($0), server process \(known.text(0, 0) ?? "unknown"))"
+      let holder = application.map {
+        " (\($0), server process \(processID.map { "\($0)" } ?? "unknown"))"
       }
       throw StoreError(
         .locked, "cannot forget feed \"\(feed)\": a worker\(holder ?? "") polls it, or waits to",
@@ -91,8 +90,8 @@ package enum FeedControl {
       )
     }
     try connection.execute(
-      "delete from quake.absence where feed = $1 and withdrawn_at is null", [.text(feed)])
-    try connection.execute("delete from quake.feed where name = $1", [.text(feed)])
+      "delete from quake.absence where feed = \(feed) and withdrawn_at is null")
+    try connection.execute("delete from quake.feed where name = \(feed)")
     return true
   }
 
@@ -100,17 +99,12 @@ package enum FeedControl {
   package static func pauses(
     of feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String: FeedPause?] {
-    let rows = try connection.executePrepared(
-      """
-      select name, paused_by, (extract(epoch from paused_at) * 1000000)::bigint
-        from quake.feed where name = any ($1::text[])
-      """,
-      [.array(feeds)])
+    let rows = try connection.rows(
+      "select name, paused_by, paused_at from quake.feed where name = any (\(feeds)::text[])",
+      prepared: true, format: .binary, as: (String, String?, Timestamp?).self)
     var pauses: [String: FeedPause?] = [:]
-    for row in 0..<rows.rowCount {
-      guard let name = rows.text(row, 0) else { continue }
-      pauses.updateValue(
-        FeedPause(by: rows.text(row, 1), since: rows.integer(row, 2)), forKey: name)
+    for (name, role, since) in rows {
+      pauses.updateValue(FeedPause(by: role, since: since), forKey: name)
     }
     return pauses
   }
@@ -136,10 +130,8 @@ package struct FeedPause: Sendable, Equatable {
   }
 
   /// A pause as the database has it; nil if the feed is not paused.
-  ///
-  /// - Parameter since: Microseconds since 1970-01-01T00:00:00Z.
-  init?(by role: String?, since: Int64?) {
+  init?(by role: String?, since: Timestamp?) {
     guard let role, let since else { return nil }
-    self.init(by: role, since: Timestamp(microseconds: since))
+    self.init(by: role, since: since)
   }
 }

@@ -51,15 +51,12 @@ package enum FeedLock {
   package static func acquire(
     _ feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [Acquired] {
-    let result = try connection.executePrepared(
-      "select feed, foreign_pid, foreign_role from quake.feed_lock__take($1::text[])",
-      [.array(feeds)])
-    return (0..<result.rowCount).map { row in
-      let displaced = result.integer(row, 1).map { processID in
-        ForeignSession(
-          processID: processID == 0 ? nil : Int(processID), role: result.text(row, 2))
-      }
-      return Acquired(feed: result.text(row, 0) ?? "", displaced: displaced)
+    let acquired = try connection.rows(
+      "select feed, foreign_pid, foreign_role from quake.feed_lock__take(\(feeds)::text[])",
+      prepared: true, as: (String, Int?, String?).self)
+    return acquired.map { feed, processID, role in
+      let displaced = processID.map { ForeignSession(processID: $0 == 0 ? nil : $0, role: role) }
+      return Acquired(feed: feed, displaced: displaced)
     }
   }
 
@@ -70,21 +67,21 @@ package enum FeedLock {
   package static func holders(
     of feeds: [String], idleLimit limit: Duration, over connection: Connection
   ) throws(PostgresError) -> [Holder] {
-    let result = try connection.executePrepared(
+    let holders = try connection.rows(
       """
       select s.name, s.holder_pid, a.state is null,
-             a.state like 'idle%' and a.state_change < clock_timestamp() - make_interval(secs => $2)
+             a.state like 'idle%'
+               and a.state_change < clock_timestamp() - make_interval(secs => \(limit.inSeconds))
              or a.state = 'active' and a.wait_event = 'ClientRead'
-                and a.state_change < clock_timestamp() - make_interval(secs => $3)
+                and a.state_change
+                    < clock_timestamp() - make_interval(secs => \(limit.inSeconds * copyPatience))
         from quake.feed_status s join pg_stat_activity a on a.pid = s.holder_pid
-       where s.name = any ($1::text[]) and s.holder_pid <> pg_backend_pid()
-      """,
-      [.array(feeds), .double(limit.inSeconds), .double(limit.inSeconds * copyPatience)])
-    return (0..<result.rowCount).map { row in
+       where s.name = any (\(feeds)::text[]) and s.holder_pid <> pg_backend_pid()
+      """, prepared: true, as: (String, Int, Bool, Bool?).self)
+    return holders.map { feed, processID, isHidden, isStalled in
       Holder(
-        feed: result.text(row, 0) ?? "", processID: Int(result.integer(row, 1) ?? 0),
-        condition: result.bool(row, 2) == true
-          ? .hidden : result.bool(row, 3) == true ? .stalled : .alive)
+        feed: feed, processID: processID,
+        condition: isHidden ? .hidden : isStalled == true ? .stalled : .alive)
     }
   }
 
@@ -93,7 +90,6 @@ package enum FeedLock {
   ///
   /// - Throws: `PostgresError` with SQLSTATE 42501 if this role may not.
   package static func end(_ holder: Holder, over connection: Connection) throws(PostgresError) {
-    try connection.execute(
-      "select pg_terminate_backend($1::integer)", [.integer(Int64(holder.processID))])
+    try connection.execute("select pg_terminate_backend(\(holder.processID)::integer)")
   }
 }

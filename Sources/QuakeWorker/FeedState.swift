@@ -54,25 +54,24 @@ package struct FeedState: Sendable {
     try connection.execute(
       """
       insert into quake.feed (name, url)
-      select name, url from unnest($1::text[], $2::text[]) f (name, url)
+      select name, url from unnest(\(feeds.map(\.name))::text[], \(feeds.map(\.url))::text[]) f (name, url)
       on conflict (name) do nothing
-      """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
+      """)
   }
 
   /// The feeds of `feeds` that a worker polls at another address, with that address.
   package static func polledElsewhere(
     _ feeds: [(name: String, url: String)], over connection: Connection
   ) throws(PostgresError) -> [(name: String, url: String)] {
-    let result = try connection.execute(
+    try connection.rows(
       """
       select s.name, s.url
         from quake.feed_status s
-        join unnest($1::text[], $2::text[]) f (name, url) on f.name = s.name and f.url <> s.url
+        join unnest(\(feeds.map(\.name))::text[], \(feeds.map(\.url))::text[]) f (name, url)
+             on f.name = s.name and f.url <> s.url
        where s.held
-      """, [.array(feeds.map(\.name)), .array(feeds.map(\.url))])
-    return (0..<result.rowCount).map { row in
-      (result.text(row, 0) ?? "", result.text(row, 1) ?? "")
-    }
+      """, as: (String, String).self
+    ).map { (name: $0, url: $1) }
   }
 
   /// Reads the state of the feed called `name`. The state of a feed of that name at another address is
@@ -82,33 +81,37 @@ package struct FeedState: Sendable {
   package static func load(
     _ name: String, url: String, every: Duration, over connection: Connection
   ) throws(PostgresError) -> FeedState {
-    let result = try connection.executePrepared(
+    let every = every.inSeconds
+    return try connection.row(
       """
-      select f.etag, f.last_modified, f.failures, extract(epoch from c.at - f.polled_at),
+      select f.etag, f.last_modified, f.failures,
+             extract(epoch from c.at - f.polled_at) as polled_ago,
              extract(epoch from greatest(
-               case when f.failures = 0 and f.every <> make_interval(secs => $3)
-                    then f.polled_at + make_interval(secs => $3) else f.next_due end,
-               f.fresh_until, f.retry_after) - c.at),
-             extract(epoch from f.retry_after - c.at), c.at, p.paused_by,
-             (extract(epoch from p.paused_at) * 1000000)::bigint, p.reset_at
+               case when f.failures = 0 and f.every <> make_interval(secs => \(every))
+                    then f.polled_at + make_interval(secs => \(every)) else f.next_due end,
+               f.fresh_until, f.retry_after) - c.at) as due_in,
+             extract(epoch from f.retry_after - c.at) as retry_in, c.at as read_at, p.paused_by,
+             p.paused_at, p.reset_at
         from (select clock_timestamp() as at) c
-        left join quake.feed f on f.name = $1 and f.url = $2
-        left join quake.feed p on p.name = $1
-      """, [.text(name), .text(url), .double(every.inSeconds)])
-    func duration(_ column: Int) -> Duration? {
-      result.text(0, column).flatMap { Double($0) }.map { Duration(lag: $0) }
+        left join quake.feed f on f.name = \(name) and f.url = \(url)
+        left join quake.feed p on p.name = \(name)
+      """, prepared: true
+    ) { row throws(PostgresError) in
+      let polledAgo: Double? = try row["polled_ago"]
+      let dueIn: Double? = try row["due_in"]
+      let retryIn: Double? = try row["retry_in"]
+      var state = FeedState()
+      state.etag = try row["etag"]
+      state.lastModified = try row["last_modified"]
+      state.failures = try row["failures"] ?? 0
+      state.polledAgo = polledAgo.map { Duration(lag: $0) }
+      state.dueIn = min(dueIn.map { Duration(lag: $0) } ?? .zero, longestWait)
+      state.retryIn = min(retryIn.map { Duration(lag: $0) } ?? .zero, longestWait)
+      state.readAt = try row["read_at"]
+      state.pause = FeedPause(by: try row["paused_by"], since: try row["paused_at"])
+      state.resetAt = try row["reset_at"]
+      return state
     }
-    var state = FeedState()
-    state.etag = result.text(0, 0)
-    state.lastModified = result.text(0, 1)
-    state.failures = Int(result.integer(0, 2) ?? 0)
-    state.polledAgo = duration(3)
-    state.dueIn = min(duration(4) ?? .zero, longestWait)
-    state.retryIn = min(duration(5) ?? .zero, longestWait)
-    state.readAt = result.text(0, 6) ?? ""
-    state.pause = FeedPause(by: result.text(0, 7), since: result.integer(0, 8))
-    state.resetAt = result.text(0, 9)
-    return state
   }
 
   /// Records a poll that succeeded. If the feed has been reset since its state was read, the validators are
@@ -127,24 +130,23 @@ package struct FeedState: Sendable {
       insert into quake.feed as f (
         name, url, etag, last_modified, generated, last_import_id, polled_at, succeeded_at, every,
         next_due, fresh_until)
-      select $1, $2, $3, $4, $5, $6::bigint, c.at, c.at, make_interval(secs => $7),
-             c.at + make_interval(secs => $8), c.at + make_interval(secs => $9)
+      select \(name), \(url), \(state.etag), \(state.lastModified),
+             \(report?.generated)::timestamptz, \(report?.id)::bigint, c.at, c.at,
+             make_interval(secs => \(times.every.inSeconds)),
+             c.at + make_interval(secs => \(times.next.inSeconds)),
+             c.at + make_interval(secs => \(times.asked?.inSeconds))
         from (select clock_timestamp() as at) c
       on conflict (name) do update
         set url = excluded.url,
-            etag = case when f.reset_at is not distinct from $10::timestamptz then excluded.etag end,
-            last_modified = case when f.reset_at is not distinct from $10::timestamptz
+            etag = case when f.reset_at is not distinct from \(state.resetAt)::timestamptz then excluded.etag end,
+            last_modified = case when f.reset_at is not distinct from \(state.resetAt)::timestamptz
                                  then excluded.last_modified end,
             generated = coalesce(excluded.generated, f.generated), polled_at = excluded.polled_at,
             last_import_id = coalesce(excluded.last_import_id, f.last_import_id),
             succeeded_at = excluded.succeeded_at, every = excluded.every,
             next_due = excluded.next_due, fresh_until = excluded.fresh_until, retry_after = null,
             failures = 0, error = null
-      """,
-      [
-        .text(name), .text(url), .text(state.etag), .text(state.lastModified),
-        .text(report?.generated?.description), .integer(report?.id),
-      ] + parameters(times) + [.text(state.resetAt)])
+      """)
   }
 
   /// Records a poll that failed, with its error.
@@ -155,8 +157,9 @@ package struct FeedState: Sendable {
       """
       insert into quake.feed as f (
         name, url, failures, error, polled_at, every, next_due, retry_after)
-      select $1, $2, 1, $3, c.at, make_interval(secs => $4), c.at + make_interval(secs => $5),
-             c.at + make_interval(secs => $6)
+      select \(name), \(url), 1, \(error), c.at, make_interval(secs => \(times.every.inSeconds)),
+             c.at + make_interval(secs => \(times.next.inSeconds)),
+             c.at + make_interval(secs => \(times.asked?.inSeconds))
         from (select clock_timestamp() as at) c
       on conflict (name) do update
         set url = excluded.url, polled_at = excluded.polled_at,
@@ -165,7 +168,7 @@ package struct FeedState: Sendable {
             last_modified = case when f.url = excluded.url then f.last_modified end,
             error = excluded.error, every = excluded.every, next_due = excluded.next_due,
             fresh_until = null, retry_after = excluded.retry_after
-      """, [.text(name), .text(url), .text(error)] + parameters(times))
+      """)
   }
 
   /// Records that a worker polls feeds until it is stopped, so that a missing worker is a problem from now on.
@@ -173,21 +176,15 @@ package struct FeedState: Sendable {
     _ feeds: [String], over connection: Connection
   ) throws(PostgresError) {
     try connection.execute(
-      "update quake.feed set ended_at = null where name = any ($1::text[]) and ended_at is not null",
-      [.array(feeds)])
+      """
+      update quake.feed set ended_at = null
+       where name = any (\(feeds)::text[]) and ended_at is not null
+      """)
   }
 
   /// Records that a worker ends that polled feeds once, so that they need no worker.
   package static func end(_ feeds: [String], over connection: Connection) throws(PostgresError) {
     try connection.execute(
-      "update quake.feed set ended_at = clock_timestamp() where name = any ($1::text[])",
-      [.array(feeds)])
-  }
-
-  private static func parameters(_ times: Times) -> [Parameter] {
-    [
-      .double(times.every.inSeconds), .double(times.next.inSeconds),
-      times.asked.map { .double($0.inSeconds) } ?? .null,
-    ]
+      "update quake.feed set ended_at = clock_timestamp() where name = any (\(feeds)::text[])")
   }
 }

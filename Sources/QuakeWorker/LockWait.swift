@@ -45,7 +45,7 @@ extension LockWait {
   package static func of(
     processID: Int32, over connection: Connection
   ) throws(PostgresError) -> LockWait? {
-    try find("l.pid = $1", .integer(Int64(processID)), over: connection).first
+    try find("l.pid = \(processID)", over: connection).first
   }
 
   /// Sessions of Quake's tools, or that hold or want a lock on a relation of the schema, that have waited for a lock
@@ -55,83 +55,82 @@ extension LockWait {
   ) throws(PostgresError) -> [LockWait] {
     try find(
       """
-      clock_timestamp() - waiting.since > make_interval(secs => $1)
+      clock_timestamp() - waiting.since > make_interval(secs => \(limit.inSeconds))
       and (a.datname = current_database() and a.application_name like 'quake-%'
            or exists (select from pg_locks o join pg_class c on c.oid = o.relation
                        where o.pid = l.pid and c.relnamespace = to_regnamespace('quake')
                          and o.database = (select d.oid from pg_database d
                                             where d.datname = current_database())
                          and (not o.granted or o.mode <> 'AccessShareLock')))
-      """, .double(limit.inSeconds), over: connection)
+      """, over: connection)
   }
 
   /// The waiting sessions that meet a condition. Servers before version 14 do not report the start of a wait; the start
   /// of the statement, if it is known, stands in for it. A prepared transaction has no session: it is named if it is
   /// the only one of the database.
   private static func find(
-    _ condition: StaticString, _ parameter: Parameter, over connection: Connection
+    _ condition: SQL, over connection: Connection
   ) throws(PostgresError) -> [LockWait] {
-    let rows = try connection.execute(
-      SQL(
-        trusted: """
-          select l.pid, a.usename, a.application_name, host(a.client_addr), a.state,
-                 extract(epoch from clock_timestamp() - a.state_change)::double precision,
-                 nullif(h.pid, 0), s.usename, s.application_name, host(s.client_addr), s.state,
-                 extract(epoch from clock_timestamp() - s.state_change)::double precision,
-                 case when h.pid = 0 then
-                   (select min(p.gid) from pg_prepared_xacts p where p.database = current_database()
-                    having count(*) = 1) end,
-                 h.count, extract(epoch from clock_timestamp() - waiting.since)::double precision,
-                 l.locktype, l.mode, l.transactionid,
-                 (select n.nspname || '.' || c.relname
-                    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                   where c.oid = coalesce(l.relation, (select t.relation from pg_locks t
-                                                        where t.pid = l.pid and t.granted
-                                                          and t.locktype = 'tuple' limit 1)))
-            from pg_locks l
-            left join pg_stat_activity a on a.pid = l.pid
-           cross join lateral (
-             select coalesce((to_jsonb(l) ->> 'waitstart')::timestamptz, a.query_start)) waiting (since)
-            left join lateral (
-              select b.pid, count(*) over () as count,
-                     row_number() over (
-                       order by exists (select from pg_locks x where x.pid = b.pid and not x.granted),
-                                b.pid) as place
-                from (select distinct u.pid from unnest(pg_blocking_pids(l.pid)) u (pid)) b) h
-              on h.place <= 10
-            left join pg_stat_activity s on s.pid = h.pid
-           where not l.granted and \(condition)
-           order by waiting.since nulls last, l.pid, h.place
-          """), [parameter])
     var waits: [LockWait] = []
-    for row in 0..<rows.rowCount {
-      if waits.last?.waiter.processID != rows.integer(row, 0) {
-        let (type, relation) = (rows.text(row, 15) ?? "", rows.text(row, 18))
+    _ = try connection.rows(
+      """
+      select l.pid as waiter, a.usename as waiter_role, a.application_name as waiter_application,
+             host(a.client_addr) as waiter_client, a.state as waiter_state,
+             extract(epoch from clock_timestamp() - a.state_change)::double precision as waiter_seconds,
+             nullif(h.pid, 0) as holder, s.usename as holder_role,
+             s.application_name as holder_application, host(s.client_addr) as holder_client,
+             s.state as holder_state,
+             extract(epoch from clock_timestamp() - s.state_change)::double precision as holder_seconds,
+             case when h.pid = 0 then
+               (select min(p.gid) from pg_prepared_xacts p where p.database = current_database()
+                having count(*) = 1) end as prepared_transaction,
+             h.count as holders,
+             extract(epoch from clock_timestamp() - waiting.since)::double precision as seconds,
+             l.locktype, l.mode, l.transactionid,
+             (select n.nspname || '.' || c.relname
+                from pg_class c join pg_namespace n on n.oid = c.relnamespace
+               where c.oid = coalesce(l.relation, (select t.relation from pg_locks t
+                                                    where t.pid = l.pid and t.granted
+                                                      and t.locktype = 'tuple' limit 1))) as relation
+        from pg_locks l
+        left join pg_stat_activity a on a.pid = l.pid
+       cross join lateral (
+         select coalesce((to_jsonb(l) ->> 'waitstart')::timestamptz, a.query_start)) waiting (since)
+        left join lateral (
+          select b.pid, count(*) over () as count,
+                 row_number() over (
+                   order by exists (select from pg_locks x where x.pid = b.pid and not x.granted),
+                            b.pid) as place
+            from (select distinct u.pid from unnest(pg_blocking_pids(l.pid)) u (pid)) b) h
+          on h.place <= 10
+        left join pg_stat_activity s on s.pid = h.pid
+       where not l.granted and \(sql: condition)
+       order by waiting.since nulls last, l.pid, h.place
+      """
+    ) { row throws(PostgresError) in
+      let (waiter, holders): (Int64, Int?) = (try row["waiter"], try row["holders"])
+      if waits.last?.waiter.processID != waiter {
+        let (type, relation): (String, String?) = (try row["locktype"], try row["relation"])
         waits.append(
           LockWait(
-            waiter: session(rows, row, from: 0), seconds: number(rows.text(row, 14)), type: type,
-            mode: rows.text(row, 16) ?? "", relation: relation,
-            object: describe(type, relation, transaction: rows.text(row, 17)), holders: [],
-            holderCount: Int(rows.integer(row, 13) ?? 0)))
+            waiter: Session(
+              processID: waiter, role: try row["waiter_role"],
+              application: try row["waiter_application"], client: try row["waiter_client"],
+              state: try row["waiter_state"], stateSeconds: try row["waiter_seconds"]),
+            seconds: try row["seconds"], type: type, mode: try row["mode"], relation: relation,
+            object: describe(type, relation, transaction: try row["transactionid"]), holders: [],
+            holderCount: holders ?? 0))
       }
-      guard rows.integer(row, 13) != nil else { continue }
+      guard holders != nil else { return }
       waits[waits.count - 1].holders.append(
-        session(rows, row, from: 6, prepared: rows.text(row, 12)))
+        Session(
+          processID: try row["holder"], role: try row["holder_role"],
+          application: try row["holder_application"], client: try row["holder_client"],
+          state: try row["holder_state"], stateSeconds: try row["holder_seconds"],
+          preparedTransaction: try row["prepared_transaction"]))
     }
     return waits
   }
-
-  static func session(
-    _ rows: borrowing QueryResult, _ row: Int, from column: Int, prepared: String? = nil
-  ) -> Session {
-    Session(
-      processID: rows.integer(row, column), role: rows.text(row, column + 1),
-      application: rows.text(row, column + 2), client: rows.text(row, column + 3),
-      state: rows.text(row, column + 4), stateSeconds: number(rows.text(row, column + 5)),
-      preparedTransaction: prepared)
-  }
-
-  private static func number(_ text: String?) -> Double? { text.flatMap { Double($0) } }
 
   /// The lock under which a transaction gets its token and commits.
   private static let commitLock = "quake.commit_lock"

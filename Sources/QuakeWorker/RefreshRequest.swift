@@ -3,7 +3,7 @@ package import Postgres
 package import QuakeModel
 
 /// The outcome of a requested poll.
-package enum RefreshOutcome: String, Sendable {
+package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
   /// The snapshot was imported.
   case imported
   /// The feed was not modified.
@@ -48,8 +48,8 @@ package struct RefreshRequest: Sendable {
   @discardableResult
   package static func ask(for feed: String?, over connection: Connection) throws -> RefreshRequest {
     do throws(PostgresError) {
-      let result = try connection.execute("select quake.request_refresh($1)", [.text(feed)])
-      return RefreshRequest(id: result.integer(0, 0) ?? 0)
+      return RefreshRequest(
+        id: try connection.row("select quake.request_refresh(\(feed))", as: Int64.self))
     } catch {
       guard error.sqlState == StoreState.unknownFeed else { throw error }
       throw StoreError(.unknownFeed, error.message, detail: error.detail, hint: error.hint)
@@ -69,24 +69,22 @@ package struct RefreshRequest: Sendable {
 
   /// The status for each feed, by name.
   package func status(over connection: Connection) throws(PostgresError) -> [Status] {
-    let result = try connection.execute(
+    try connection.rows(
       """
-      select r.feed, coalesce(s.held, false), r.taken_at is not null, r.outcome, r.import_id, r.seen,
-             r.inserted, r.updated, t.token || '.' || t.nonce, r.error
+      select r.feed, coalesce(s.held, false) as held, r.taken_at is not null as taken, r.outcome,
+             r.import_id, r.seen, r.inserted, r.updated, t.token || '.' || t.nonce as token, r.error
         from quake.refresh_request r
         left join quake.feed_status s on s.name = r.feed
         left join quake.import i on i.id = r.import_id
         left join quake.change_transaction t on t.token = i.token
-       where r.id = $1 order by r.feed
-      """, [.integer(id)])
-    return (0..<result.rowCount).map { row in
+       where r.id = \(id) order by r.feed
+      """
+    ) { row throws(PostgresError) in
       Status(
-        feed: result.text(row, 0) ?? "", isHeld: result.bool(row, 1) == true,
-        isTaken: result.bool(row, 2) == true,
-        outcome: result.text(row, 3).flatMap { RefreshOutcome(rawValue: $0) },
-        importID: result.integer(row, 4), seen: result.integer(row, 5),
-        inserted: result.integer(row, 6), updated: result.integer(row, 7),
-        token: result.text(row, 8).flatMap { ChangeToken($0) }, error: result.text(row, 9))
+        feed: try row["feed"], isHeld: try row["held"], isTaken: try row["taken"],
+        outcome: try row["outcome"], importID: try row["import_id"], seen: try row["seen"],
+        inserted: try row["inserted"], updated: try row["updated"], token: try row["token"],
+        error: try row["error"])
     }
   }
 
@@ -164,16 +162,15 @@ package enum RefreshQueue {
   package static func accept(
     for feeds: [String], over connection: Connection
   ) throws(PostgresError) -> [String] {
-    let result = try connection.executePrepared(
+    try connection.rows(
       """
       with taken as (
         update quake.refresh_request set taken_at = clock_timestamp()
-         where feed = any ($1::text[]) and done_at is null and taken_at is null)
+         where feed = any (\(feeds)::text[]) and done_at is null and taken_at is null)
       select distinct feed from quake.refresh_request
-       where feed = any ($1::text[]) and done_at is null
+       where feed = any (\(feeds)::text[]) and done_at is null
          and requested_at > clock_timestamp() - interval '10 minutes'
-      """, [.array(feeds)])
-    return (0..<result.rowCount).compactMap { result.text($0, 0) }
+      """, prepared: true, as: String.self)
   }
 
   /// Records that a poll has begun. It will answer all requests made until now; later requests need another
@@ -186,10 +183,10 @@ package enum RefreshQueue {
     try connection.executePrepared(
       """
       update quake.refresh_request
-         set begun_at = $2::timestamptz
-       where feed = $1 and done_at is null and begun_at is null
-         and requested_at <= $2::timestamptz
-      """, [.text(feed), .text(time)])
+         set begun_at = \(time)::timestamptz
+       where feed = \(feed) and done_at is null and begun_at is null
+         and requested_at <= \(time)::timestamptz
+      """)
   }
 
   /// Answers all requests made before a poll began. The commit sends them a notification.
@@ -203,16 +200,13 @@ package enum RefreshQueue {
       with answered as (
         update quake.refresh_request
            set taken_at = coalesce(taken_at, clock_timestamp()), done_at = clock_timestamp(),
-               outcome = $3, import_id = $4, seen = $5, inserted = $6, updated = $7, error = $8
-         where feed = $1 and done_at is null and requested_at <= $2::timestamptz
+               outcome = \(answer.outcome), import_id = \(answer.report?.id),
+               seen = \(answer.report?.seen), inserted = \(answer.report?.inserted),
+               updated = \(answer.report?.updated), error = \(answer.error)
+         where feed = \(feed) and done_at is null and requested_at <= \(time)::timestamptz
         returning id)
       select pg_notify('quake_refreshed', '') where exists (select from answered)
-      """,
-      [
-        .text(feed), .text(time), .text(answer.outcome.rawValue), .integer(answer.report?.id),
-        .integer(answer.report?.seen), .integer(answer.report?.inserted),
-        .integer(answer.report?.updated), .text(answer.error),
-      ])
+      """)
   }
 }
 

@@ -114,27 +114,24 @@ extension StoreStatus {
   package static func read(
     over connection: Connection, lockWait: Duration, queueShare: Double
   ) throws -> StoreStatus {
-    let now = try connection.execute(
+    let (time, queueUsage, bytes, quarantined, mayReadEvents) = try connection.row(
       """
       select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database()),
              (select count(*) from quake.import where quarantined_at is not null and decision is null),
              has_table_privilege('quake.quake', 'select')
-      """, format: .binary)
+      """, format: .binary, as: (Timestamp, Double, Int64, Int64, Bool).self)
     var status = StoreStatus(
-      time: Timestamp(microseconds: now.binaryTimestamp(0, 0) ?? 0),
-      feeds: try feeds(connection), lastImport: try lastImport(connection),
-      quarantined: now.binaryInteger(0, 3) ?? 0, newest: try newest(connection),
-      watchers: try DurableCursor.list(over: connection),
-      notificationQueueUsage: now.binaryDouble(0, 1) ?? 0,
-      databaseBytes: now.binaryInteger(0, 2) ?? 0, tables: try tables(connection))
-    if now.binaryBool(0, 4) == true {
+      time: time, feeds: try feeds(connection), lastImport: try lastImport(connection),
+      quarantined: quarantined, newest: try newest(connection),
+      watchers: try DurableCursor.list(over: connection), notificationQueueUsage: queueUsage,
+      databaseBytes: bytes, tables: try tables(connection))
+    if mayReadEvents {
       // Their codes are a range of the primary key.
-      status.simulatedEvents = try connection.execute(
+      status.simulatedEvents = try connection.row(
         """
         select count(*) from quake.quake
          where code >= 'sim' and code < 'sin' and source = 'simulated'
-        """, format: .binary
-      ).binaryInteger(0, 0)
+        """, as: Int64.self)
     }
     status.lockWaits = try LockWait.all(longerThan: lockWait, over: connection)
     if status.notificationQueueUsage >= queueShare {
@@ -145,65 +142,58 @@ extension StoreStatus {
 
   /// The feeds by name.
   package static func feeds(_ connection: Connection) throws -> [Feed] {
-    let rows = try connection.execute(
+    try connection.rows(
       """
-      select name, generated, polled_at, succeeded_at, extract(epoch from every)::double precision,
-             next_due, failures, error, last_import_id, held, holder_pid, holder_application,
-             host(holder_address), url, paused_by, paused_at, ended_at
+      select name, generated, polled_at, succeeded_at,
+             extract(epoch from every)::double precision as every, next_due, failures, error,
+             last_import_id, held, holder_pid, holder_application,
+             host(holder_address) as holder_address, url, paused_by, paused_at, ended_at
         from quake.feed_status order by name
-      """, format: .binary)
-    return (0..<rows.rowCount).map { row in
-      func time(_ column: Int) -> Timestamp? {
-        rows.binaryTimestamp(row, column).map { Timestamp(microseconds: $0) }
-      }
-      return Feed(
-        name: rows.text(row, 0) ?? "", generated: time(1), polledAt: time(2),
-        succeededAt: time(3), interval: rows.binaryDouble(row, 4), nextDue: time(5),
-        failures: Int(rows.binaryInteger(row, 6) ?? 0), error: rows.text(row, 7),
-        lastImport: rows.binaryInteger(row, 8), isHeld: rows.binaryBool(row, 9) ?? false,
-        holderPID: rows.binaryInteger(row, 10), holderApplication: rows.text(row, 11),
-        holderAddress: rows.text(row, 12), url: rows.text(row, 13) ?? "",
-        pause: FeedPause(by: rows.text(row, 14), since: rows.binaryTimestamp(row, 15)),
-        endedAt: time(16))
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      Feed(
+        name: try row["name"], generated: try row["generated"], polledAt: try row["polled_at"],
+        succeededAt: try row["succeeded_at"], interval: try row["every"],
+        nextDue: try row["next_due"], failures: try row["failures"] ?? 0, error: try row["error"],
+        lastImport: try row["last_import_id"], isHeld: try row["held"] ?? false,
+        holderPID: try row["holder_pid"], holderApplication: try row["holder_application"],
+        holderAddress: try row["holder_address"], url: try row["url"] ?? "",
+        pause: FeedPause(by: try row["paused_by"], since: try row["paused_at"]),
+        endedAt: try row["ended_at"])
     }
   }
 
   private static func lastImport(_ connection: Connection) throws -> LastImport? {
-    let rows = try connection.execute(
+    try connection.firstRow(
       """
       select id, feed, finished_at, seen, inserted, updated, unchanged, rejected
         from quake.import order by id desc limit 1
-      """, format: .binary)
-    guard rows.rowCount > 0 else { return nil }
-    func count(_ column: Int) -> Int64 { rows.binaryInteger(0, column) ?? 0 }
-    return LastImport(
-      id: count(0), feed: rows.text(0, 1) ?? "",
-      finishedAt: rows.binaryTimestamp(0, 2).map { Timestamp(microseconds: $0) }, seen: count(3),
-      inserted: count(4), updated: count(5), unchanged: count(6), rejected: count(7))
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      LastImport(
+        id: try row["id"], feed: try row["feed"], finishedAt: try row["finished_at"],
+        seen: try row["seen"], inserted: try row["inserted"], updated: try row["updated"],
+        unchanged: try row["unchanged"], rejected: try row["rejected"])
+    }
   }
 
   private static func newest(_ connection: Connection) throws -> Newest? {
-    let rows = try connection.execute(
+    try connection.firstRow(
       """
       select token || '.' || nonce, at from quake.change_transaction order by token desc limit 1
-      """, format: .binary)
-    guard rows.rowCount > 0, let token = rows.text(0, 0).flatMap({ ChangeToken($0) }),
-      let at = rows.binaryTimestamp(0, 1)
-    else { return nil }
-    return Newest(token: token, at: Timestamp(microseconds: at))
+      """, format: .binary, as: (ChangeToken, Timestamp).self
+    ).map { Newest(token: $0, at: $1) }
   }
 
   private static func tables(_ connection: Connection) throws -> [Table] {
-    let rows = try connection.execute(
+    try connection.rows(
       """
-      select c.relname::text, pg_total_relation_size(c.oid)
+      select c.relname, pg_total_relation_size(c.oid)
         from pg_class c
        where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r'
        order by 2 desc, 1
-      """, format: .binary)
-    return (0..<rows.rowCount).map {
-      Table(name: rows.text($0, 0) ?? "", bytes: rows.binaryInteger($0, 1) ?? 0)
-    }
+      """, as: (String, Int64).self
+    ).map { Table(name: $0, bytes: $1) }
   }
 }
 
@@ -219,18 +209,24 @@ package enum NotificationQueue {
   package static func suspects(
     over connection: Connection
   ) throws(PostgresError) -> [LockWait.Session] {
-    let rows = try connection.execute(
+    try connection.rows(
       """
-      select pid, usename, application_name, host(client_addr),
-             case when wait_event = 'ClientWrite' then state || ', does not read' else state end,
+      select pid, usename, application_name, host(client_addr) as client,
+             case when wait_event = 'ClientWrite' then state || ', does not read' else state end as state,
              extract(epoch from clock_timestamp() - coalesce(xact_start, state_change))::double precision
+               as seconds
         from pg_stat_activity
        where pid <> pg_backend_pid() and (xact_start is not null or wait_event = 'ClientWrite')
          and (backend_type = 'client backend' or backend_type is null)
        order by coalesce(wait_event = 'ClientWrite', false) desc,
                 coalesce(state like 'idle in transaction%', false) desc, xact_start, pid
        limit 5
-      """)
-    return (0..<rows.rowCount).map { LockWait.session(rows, $0, from: 0) }
+      """
+    ) { row throws(PostgresError) in
+      LockWait.Session(
+        processID: try row["pid"], role: try row["usename"],
+        application: try row["application_name"], client: try row["client"],
+        state: try row["state"], stateSeconds: try row["seconds"])
+    }
   }
 }

@@ -33,14 +33,11 @@ enum CompleteCommand {
     signal(SIGALRM) { _ in _exit(0) }
     ualarm(patience, 0)
     guard let connection = try? DatabaseAccess(arguments, diagnostics).connectAsItIs(),
-      let rows = try? connection.execute(query)
+      let names = try? connection.rows(query, as: String.self)
     else { return .ok }
     let output = StandardOutput()
-    for row in 0..<rows.rowCount {
-      // A shell puts the names into a command line as they are.
-      guard let name = rows.text(row, 0), name.utf8.allSatisfy(isPlain) else { continue }
-      try output.writeLine(name)
-    }
+    // A shell puts the names into a command line as they are.
+    for name in names where name.utf8.allSatisfy(isPlain) { try output.writeLine(name) }
     try output.flush()
     return .ok
   }

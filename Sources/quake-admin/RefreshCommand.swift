@@ -50,8 +50,7 @@ struct RefreshCommand {
     do {
       return try RefreshRequest.ask(for: feed, over: connection)
     } catch let error as StoreError where error.kind == .unknownFeed {
-      let rows = try connection.execute("select name from quake.feed")
-      let names = (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+      let names = try connection.rows("select name from quake.feed", as: String.self)
       guard let near = Suggestion.nearest(to: feed ?? "", among: names) else { throw error }
       throw StoreError(
         .unknownFeed, error.message, detail: error.detail, hint: "did you mean '\(near)'?")

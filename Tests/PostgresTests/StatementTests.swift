@@ -41,11 +41,11 @@ import Testing
     for value in [0.1, -0.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] {
       let result = try connection.execute(
         "select $1::double precision", [.double(value)], format: .binary)
-      #expect(result.binaryDouble(0, 0)?.bitPattern == value.bitPattern)
+      #expect(result.binary(0, 0).double?.bitPattern == value.bitPattern)
     }
     let result = try connection.execute(
       "select $1::double precision", [.double(.nan)], format: .binary)
-    #expect(result.binaryDouble(0, 0)?.isNaN == true)
+    #expect(result.binary(0, 0).double?.isNaN == true)
   }
 
   @Test func everyTypeIsReadInTheBinaryFormat() throws {
@@ -55,19 +55,19 @@ import Testing
              'é'::text, '2000-01-01 00:00:01.5+00'::timestamptz, '1969-12-31 23:59:59Z'::timestamptz,
              null::bigint, null::double precision, null::boolean, null::timestamptz, ''::text
       """, format: .binary)
-    #expect(result.binaryInteger(0, 0) == -2)
-    #expect(result.binaryInteger(0, 1) == -3)
-    #expect(result.binaryInteger(0, 2) == -4)
-    #expect(result.binaryDouble(0, 3) == 4.56)
-    #expect(result.binaryBool(0, 4) == true)
-    #expect(result.binaryBool(0, 5) == false)
+    #expect(result.binary(0, 0).integer == -2)
+    #expect(result.binary(0, 1).integer == -3)
+    #expect(result.binary(0, 2).integer == -4)
+    #expect(result.binary(0, 3).double == 4.56)
+    #expect(result.binary(0, 4).bool == true)
+    #expect(result.binary(0, 5).bool == false)
     #expect(result.text(0, 6) == "é")
-    #expect(result.binaryTimestamp(0, 7) == 946_684_801_500_000)
-    #expect(result.binaryTimestamp(0, 8) == -1_000_000)
-    #expect(result.binaryInteger(0, 9) == nil)
-    #expect(result.binaryDouble(0, 10) == nil)
-    #expect(result.binaryBool(0, 11) == nil)
-    #expect(result.binaryTimestamp(0, 12) == nil)
+    #expect(result.binary(0, 7).timestamp == 946_684_801_500_000)
+    #expect(result.binary(0, 8).timestamp == -1_000_000)
+    #expect(result.binary(0, 9).integer == nil)
+    #expect(result.binary(0, 10).double == nil)
+    #expect(result.binary(0, 11).bool == nil)
+    #expect(result.binary(0, 12).timestamp == nil)
     #expect(result.text(0, 13) == "" && !result.isNull(0, 13))
   }
 
@@ -77,7 +77,7 @@ import Testing
       select '-infinity'::timestamptz, '4713-01-01 BC'::timestamptz,
              '294276-12-31 23:59:59.999999Z'::timestamptz, 'infinity'::timestamptz
       """, format: .binary)
-    let instants = (0..<4).compactMap { result.binaryTimestamp(0, $0) }
+    let instants = (0..<4).compactMap { result.binary(0, $0).timestamp }
     #expect(instants.count == 4)
     #expect(instants == instants.sorted())
     #expect(instants.first == .min)
@@ -90,10 +90,10 @@ import Testing
       select '{}'::text[], array['a', '', 'é{,"}'], null::text[],
              array(select 'x' || i from generate_series(1, 1000) i)
       """, format: .binary)
-    #expect(result.binaryTextArray(0, 0) == [])
-    #expect(result.binaryTextArray(0, 1) == ["a", "", "é{,\"}"])
-    #expect(result.binaryTextArray(0, 2) == nil)
-    #expect(result.binaryTextArray(0, 3) == (1...1000).map { "x\($0)" })
+    #expect(result.binary(0, 0).textArray == [])
+    #expect(result.binary(0, 1).textArray == ["a", "", "é{,\"}"])
+    #expect(result.binary(0, 2).textArray == nil)
+    #expect(result.binary(0, 3).textArray == (1...1000).map { "x\($0)" })
   }
 
   @Test func aResultNamesItsColumnsAndCountsTheChangedRows() throws {

@@ -45,3 +45,20 @@ extension Connection {
       """, [.text(applicationName)])
   }
 }
+
+extension QueryResult {
+  /// A value of a text type, or of any type in the text format, by its row and column; nil for null.
+  package func text(_ row: Int, _ column: Int) -> String? {
+    isNull(row, column) ? nil : String(decoding: bytes(row, column), as: UTF8.self)
+  }
+
+  /// An integer in the text format; nil for null.
+  package func integer(_ row: Int, _ column: Int) -> Int64? {
+    text(row, column).flatMap { Int64($0) }
+  }
+
+  /// A boolean in the text format; nil for null.
+  package func bool(_ row: Int, _ column: Int) -> Bool? {
+    text(row, column).map { $0 == "t" }
+  }
+}

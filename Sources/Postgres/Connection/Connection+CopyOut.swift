@@ -10,19 +10,16 @@ extension Connection {
   /// usable; an open transaction has then failed.
   ///
   /// - Parameters:
-  ///   - query: A query with `$1`, `$2`, ... for the parameters. COPY takes none: each is replaced by a
-  ///     `SQLLiteral` of its value.
-  ///   - parameters: Their values.
+  ///   - query: The query. COPY takes no parameters: each is replaced by a `SQLLiteral` of its value.
   ///   - columns: The number of columns of the query.
   ///   - rowLimit: The most bytes of a row, approximately; nil for no limit. A larger one is an error of kind
   ///     `tooLarge`, after which the connection is unusable.
   ///   - body: Reads the rows.
   package func copyOut(
-    _ query: SQL, _ parameters: [Parameter] = [], columns: Int, rowLimit: Int? = nil,
-    _ body: (inout CopyReader) throws -> Void
+    _ query: SQL, columns: Int, rowLimit: Int? = nil, _ body: (inout CopyReader) throws -> Void
   ) throws {
     try finishPrefetch()
-    let copy = try copyStatement(query, parameters)
+    let copy = try copyStatement(query)
     let stream = CopyStream(statement: query, columns: columns, rowLimit: rowLimit)
     let hasBegun = try beginPinnedIfNeeded()
     do {
@@ -42,10 +39,10 @@ extension Connection {
   /// the caller does. `readPrefetchedCopy` reads them. If another statement runs before all are read, rows of
   /// 4 MiB are received first; the statement is cancelled if there are more, and `isCutShort` is set.
   package func prefetchCopy(
-    _ query: SQL, _ parameters: [Parameter] = [], columns: Int, rowLimit: Int? = nil
+    _ query: SQL, columns: Int, rowLimit: Int? = nil
   ) throws(PostgresError) -> PrefetchTicket {
     dropPrefetched()
-    let copy = try copyStatement(query, parameters)
+    let copy = try copyStatement(query)
     let stream = CopyStream(statement: query, columns: columns, rowLimit: rowLimit)
     // The statement may need a transaction, which must not stay open while the caller works.
     let needsTransaction = pinsInTransactions && isIdle
@@ -83,13 +80,10 @@ extension Connection {
     return true
   }
 
-  private func copyStatement(
-    _ query: SQL, _ parameters: [Parameter]
-  ) throws(PostgresError) -> SQL {
-    var literals: [SQLLiteral] = []
-    for parameter in parameters { literals.append(try literal(parameter)) }
+  private func copyStatement(_ query: SQL) throws(PostgresError) -> SQL {
+    let filled = try query.filled { parameter throws(PostgresError) in try literal(parameter) }
     // On lines of their own, because the query may end with a comment.
-    return "copy (\n" + (try query.filled(with: literals)) + "\n) to stdout (format binary)"
+    return "copy (\n" + filled + "\n) to stdout (format binary)"
   }
 
   private func send(_ copy: SQL) throws(PostgresError) {

@@ -12,8 +12,9 @@ extension Connection {
   /// The server process, and the present values of the pinned settings. It works under any search path.
   private static let session = SQL(
     trusted: "select pg_catalog.pg_backend_pid(), "
+      + "array["
       + ConnectionSettings.pinned.map { "pg_catalog.current_setting('\($0.name)')" }
-      .joined(separator: ", "))
+      .joined(separator: ", ") + "]")
 
   private static func assignments(isLocal: Bool) -> String {
     ConnectionSettings.pinned.map {
@@ -32,12 +33,10 @@ extension Connection {
     answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
     interrupt = wake
     defer { (answerTimeout, interrupt) = (nil, nil) }
-    let session = try execute(Self.session)
-    let process = session.integer(0, 0)
-    let isOwn = process == Int64(serverProcessID)
-    let hasSettings = ConnectionSettings.pinned.indices.allSatisfy {
-      session.text(0, $0 + 1) == ConnectionSettings.pinned[$0].value
-    }
+    // The format that no setting changes.
+    let (process, values) = try row(Self.session, format: .binary, as: (Int32, [String]).self)
+    let isOwn = process == serverProcessID
+    let hasSettings = values == ConnectionSettings.pinned.map(\.value)
     pinsInTransactions = !isOwn
     keepsStatements = isOwn
     processID = isOwn ? serverProcessID : nil
@@ -45,9 +44,8 @@ extension Connection {
   }
 
   func beginPinned(_ begin: SQL) throws(PostgresError) {
-    processID = try runScript(begin + Self.pinTransaction).integer(0, 0).flatMap {
-      Int32(exactly: $0)
-    }
+    let begun = try runScript(begin + Self.pinTransaction)
+    processID = try SQLRow.read(begun.pointer, 0, 0)
   }
 
   /// Begins a transaction with the pinned settings if the session does not have them.

@@ -25,7 +25,7 @@ public final class Connection {
   var pinsInTransactions = false
   /// The server process that runs the present statement, if it is known.
   var processID: Int32?
-  private var prepared: [SQL: String] = [:]
+  private var prepared: [PreparedText: String] = [:]
   var prefetched = Prefetched.none
   /// The number of prefetches so far.
   var prefetchCount = 0
@@ -269,15 +269,20 @@ public final class Connection {
 
   // MARK: - Statements
 
-  /// Runs one statement and returns its result.
+  /// Runs one statement and returns its result. `rows(_:as:)` and its like return the values in it.
   ///
-  /// - Parameters:
-  ///   - statement: The statement, with `$1`, `$2`, ... for the parameters.
-  ///   - parameters: Their values.
-  ///   - format: The form of the result's values.
+  /// - Parameter format: The form of the result's values.
   @discardableResult
   public func execute(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text
+    _ statement: SQL, format: Format = .text
+  ) throws(PostgresError) -> QueryResult {
+    try execute(statement, [], format: format)
+  }
+
+  /// The same for a statement whose text has `$1`, `$2`, ... in it, because it is made at run time.
+  @discardableResult
+  package func execute(
+    _ statement: SQL, _ parameters: [Parameter], format: Format = .text
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
     return try withPinnedSettings { () throws(PostgresError) in
@@ -289,12 +294,24 @@ public final class Connection {
   private func send(
     _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
   ) throws(PostgresError) {
+    let (text, bound) = statement.rendered
+    let values = try Self.texts(bound + parameters)
     expectAnswer(limit: limit)
-    let sent = withCStrings(parameters.map(\.textForm)) { values in
+    let sent = withCStrings(values) { pointers in
       PQsendQueryParams(
-        connection, statement.text, Int32(parameters.count), nil, values, nil, nil, format.rawValue)
+        connection, text, Int32(values.count), nil, pointers, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
+  }
+
+  /// The text forms of parameters.
+  ///
+  /// - Throws: `PostgresError` of kind `server` for a text with a NUL, which no value in PostgreSQL can have,
+  ///   and at which libpq would cut it.
+  private static func texts(_ parameters: [Parameter]) throws(PostgresError) -> [String?] {
+    let texts = parameters.map(\.textForm)
+    guard !texts.contains(where: { $0?.utf8.contains(0) == true }) else { throw .unstorable }
+    return texts
   }
 
   func expectAnswer(limit: Int?) {
@@ -308,33 +325,44 @@ public final class Connection {
   ///   answer exceeds it is cancelled, with an error of kind `tooLarge`.
   @discardableResult
   package func executePrepared(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
+    _ statement: SQL, format: Format = .text, limit: Int? = nil
+  ) throws(PostgresError) -> QueryResult {
+    try executePrepared(statement, [], format: format, limit: limit)
+  }
+
+  /// The same for a statement whose text has `$1`, `$2`, ... in it, because it is made at run time.
+  @discardableResult
+  package func executePrepared(
+    _ statement: SQL, _ parameters: [Parameter], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> QueryResult {
     try finishPrefetch()
     return try withPinnedSettings { () throws(PostgresError) in
-      try sendPrepared(statement, parameters, format, limit: limit)
+      try sendPrepared(statement, parameters, format: format, limit: limit)
       return try lastResult(statement.text)
     }
   }
 
   func sendPrepared(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format, limit: Int? = nil
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format, limit: Int? = nil
   ) throws(PostgresError) {
     guard keepsStatements else { return try send(statement, parameters, format, limit: limit) }
+    let (statementText, bound) = statement.rendered
+    let values = try Self.texts(bound + parameters)
+    let text = PreparedText(text: statementText)
     let name: String
-    if let known = prepared[statement] {
+    if let known = prepared[text] {
       name = known
     } else {
       name = "quake_\(prepared.count + 1)"
       expectAnswer(limit: nil)
-      guard PQsendPrepare(connection, name, statement.text, 0, nil) == 1 else { throw lost() }
-      _ = try lastResult(statement.text)
-      prepared[statement] = name
+      guard PQsendPrepare(connection, name, text.text, 0, nil) == 1 else { throw lost() }
+      _ = try lastResult(text.text)
+      prepared[text] = name
     }
     expectAnswer(limit: limit)
-    let sent = withCStrings(parameters.map(\.textForm)) { values in
+    let sent = withCStrings(values) { pointers in
       PQsendQueryPrepared(
-        connection, name, Int32(parameters.count), values, nil, nil, format.rawValue)
+        connection, name, Int32(values.count), pointers, nil, nil, format.rawValue)
     }
     guard sent == 1 else { throw lost() }
   }
@@ -357,13 +385,12 @@ public final class Connection {
   ///
   /// When `body` throws, the query is cancelled and the connection stays usable.
   package func stream(
-    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .binary,
-    _ body: (borrowing QueryResult) throws -> Void
+    _ statement: SQL, format: Format = .binary, _ body: (borrowing QueryResult) throws -> Void
   ) throws {
     try finishPrefetch()
     let hasBegun = try beginPinnedIfNeeded()
     do {
-      try streamRows(statement, parameters, format, body)
+      try streamRows(statement, format, body)
     } catch {
       rollBackPinned(hasBegun)
       throw error
@@ -372,10 +399,9 @@ public final class Connection {
   }
 
   private func streamRows(
-    _ statement: SQL, _ parameters: [Parameter], _ format: Format,
-    _ body: (borrowing QueryResult) throws -> Void
+    _ statement: SQL, _ format: Format, _ body: (borrowing QueryResult) throws -> Void
   ) throws {
-    try send(statement, parameters, format)
+    try send(statement, [], format)
     guard quake_pq_stream_rows(connection, Self.rowsOfPart) == 1 else { throw lost() }
     var failure: (any Error)?
     while let result = try nextResult() {
@@ -720,6 +746,16 @@ public final class Connection {
     let database = PQdb(connection).map { String(cString: $0) } ?? ""
     let host = PQhost(connection).map { String(cString: $0) } ?? ""
     return "database \"\(database)\" on host \"\(host)\""
+  }
+}
+
+/// The text of a prepared statement. Only its length is hashed: a connection has few statements and looks one up
+/// at each execution, and hashing a long text would take longer.
+private struct PreparedText: Hashable {
+  let text: String
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(text.utf8.count)
   }
 }
 

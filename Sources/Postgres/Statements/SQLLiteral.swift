@@ -4,30 +4,30 @@ internal import CLibpq
 ///
 /// It is made only of typed values: a number, a boolean, or a text that libpq has quoted. Like a parameter, it has
 /// the type that its place in the statement gives it.
-package struct SQLLiteral: Hashable, Sendable {
+struct SQLLiteral: Hashable, Sendable {
   /// The literal.
-  package let text: String
+  let text: String
 
   private init(text: String) {
     self.text = text
   }
 
   /// Null.
-  package static let null = SQLLiteral(text: "null")
+  static let null = SQLLiteral(text: "null")
 
   /// An integer.
-  package init(integer value: Int64) {
+  init(integer value: Int64) {
     text = "'\(value)'"
   }
 
   /// A double that is parsed to the same double.
-  package init(double value: Double) {
+  init(double value: Double) {
     // The text form has digits, signs, a point and letters, and no quote.
     text = "'\(Parameter.double(value).textForm ?? "")'"
   }
 
   /// A boolean.
-  package init(bool value: Bool) {
+  init(bool value: Bool) {
     text = value ? "true" : "false"
   }
 }
@@ -37,7 +37,7 @@ extension Connection {
   ///
   /// - Throws: `PostgresError` of kind `server` for a text with a NUL, which no value in PostgreSQL can
   ///   have.
-  package func literal(text: String) throws(PostgresError) -> SQLLiteral {
+  func literal(text: String) throws(PostgresError) -> SQLLiteral {
     var text = text
     let quoted: String? = text.withUTF8 { utf8 in
       guard !utf8.contains(0) else { return nil }
@@ -50,9 +50,7 @@ extension Connection {
       return quoted.map { String(cString: $0) }
     }
     guard let quoted else {
-      throw PostgresError(
-        kind: .server, sqlState: SQLState.characterNotInRepertoire,
-        message: "a text with a character that PostgreSQL cannot store")
+      throw .unstorable
     }
     return SQLLiteral(quoted: quoted)
   }
@@ -60,7 +58,7 @@ extension Connection {
   /// The literal for a parameter's value.
   ///
   /// - Throws: `PostgresError` of kind `server` for a text with a NUL.
-  package func literal(_ parameter: Parameter) throws(PostgresError) -> SQLLiteral {
+  func literal(_ parameter: Parameter) throws(PostgresError) -> SQLLiteral {
     switch parameter {
     case .null: .null
     case .text(let value): try literal(text: value)
@@ -69,6 +67,12 @@ extension Connection {
     case .bool(let value): SQLLiteral(bool: value)
     }
   }
+}
+
+extension PostgresError {
+  static let unstorable = PostgresError(
+    kind: .server, sqlState: SQLState.characterNotInRepertoire,
+    message: "a text with a character that PostgreSQL cannot store")
 }
 
 extension SQLLiteral {

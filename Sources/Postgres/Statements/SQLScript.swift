@@ -1,10 +1,9 @@
-/// Finds the lines on which the statements of a script begin, for errors without a position, and the
-/// parameters of a statement.
+/// Finds the lines on which the statements of a script begin, for errors without a position.
 ///
 /// It handles quotes, dollar quotes and comments, but not the semicolons of a `begin atomic` body.
 struct SQLScript {
-  let bytes: [UInt8]
-  private(set) var position = 0
+  private let bytes: [UInt8]
+  private var position = 0
   private var line = 1
 
   init(_ text: String) {
@@ -22,8 +21,6 @@ struct SQLScript {
     }
     return nil
   }
-
-  var isAtEnd: Bool { position >= bytes.count }
 
   private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
   private var following: UInt8? { position + 1 < bytes.count ? bytes[position + 1] : nil }
@@ -60,36 +57,6 @@ struct SQLScript {
       default: if !skipComment() { advance() }
       }
     }
-  }
-
-  /// Skips a text, a quoted name, a comment, a name, a parameter or one byte.
-  ///
-  /// - Returns: The number of the parameter, if it was one.
-  mutating func skipTokenOrParameter() -> Int? {
-    guard let byte = current else { return nil }
-    switch byte {
-    case UInt8(ascii: "'"): skipText()
-    case UInt8(ascii: "\""): skipQuoted(byte, escapes: false)
-    case UInt8(ascii: "$"):
-      var end = position + 1
-      while end < bytes.count, Self.isDigit(bytes[end]) { end += 1 }
-      guard end > position + 1 else {
-        skipDollarQuoted()
-        return nil
-      }
-      let digits = String(decoding: bytes[(position + 1)..<end], as: UTF8.self)
-      advance(by: end - position)
-      return Int(digits) ?? .max
-    case _ where Self.isNamePart(byte):
-      // A name may contain a dollar sign.
-      while let part = current, Self.isNamePart(part) || part == UInt8(ascii: "$") { advance() }
-    default: if !skipComment() { advance() }
-    }
-    return nil
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 
   private mutating func skipText() {

@@ -50,26 +50,32 @@ public struct BinaryValue {
   }
 
   /// The elements of a `text[]` of one dimension and without nulls.
-  public var textArray: [String]? {
+  public var textArray: [String]? { [String](.binary(self)) }
+
+  /// Calls `body` with each element of an array of at most one dimension.
+  ///
+  /// - Returns: Whether it is such an array.
+  func forEachElement(_ body: (SQLValue) -> Void) -> Bool {
     // Dimensions, flags, element type; then for each dimension its length and lower bound.
-    guard let bytes, bytes.count >= 12 else { return nil }
+    guard let bytes, bytes.count >= 12 else { return false }
     let dimensions = bytes.int32(at: 0)
-    guard dimensions != 0 else { return [] }
-    guard dimensions == 1, bytes.count >= 20, bytes.int32(at: 12) >= 0 else { return nil }
-    var elements: [String] = []
+    guard dimensions != 0 else { return true }
+    guard dimensions == 1, bytes.count >= 20, bytes.int32(at: 12) >= 0 else { return false }
     var offset = 20
     for _ in 0..<bytes.int32(at: 12) {
-      guard offset + 4 <= bytes.count else { return nil }
-      let length = max(0, bytes.int32(at: offset))
+      guard offset + 4 <= bytes.count else { return false }
+      let length = bytes.int32(at: offset)
       offset += 4
-      guard offset + length <= bytes.count else { return nil }
-      elements.append(
-        String(
-          decoding: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)]),
-          as: UTF8.self))
+      guard length >= 0 else {
+        body(.null)
+        continue
+      }
+      guard offset + length <= bytes.count else { return false }
+      let element = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)])
+      body(.binary(BinaryValue(element)))
       offset += length
     }
-    return elements
+    return true
   }
 }
 

@@ -1,4 +1,4 @@
-/// A value for `$1`, `$2`, ... of a statement. The server converts it to the parameter's type.
+/// A value for `$1`, `$2`, ... of a statement, as `SQLEncodable` makes it. The server converts it to the parameter's type.
 public enum Parameter: Sendable {
   /// SQL null.
   case null
@@ -12,41 +12,28 @@ public enum Parameter: Sendable {
   case bool(Bool)
 
   /// Text, or null.
-  public static func text(_ value: String?) -> Parameter {
+  package static func text(_ value: String?) -> Parameter {
     value.map { Parameter.text($0) } ?? .null
   }
 
   /// An integer, or null.
-  public static func integer(_ value: Int64?) -> Parameter {
+  package static func integer(_ value: Int64?) -> Parameter {
     value.map { Parameter.integer($0) } ?? .null
   }
 
   /// A double, or null.
-  public static func double(_ value: Double?) -> Parameter {
+  package static func double(_ value: Double?) -> Parameter {
     value.map { Parameter.double($0) } ?? .null
   }
 
   /// An array of texts (`text[]`). None may contain NUL.
-  public static func array(_ values: some Sequence<String>) -> Parameter {
-    var text: [UInt8] = [UInt8(ascii: "{")]
-    for value in values {
-      if text.count > 1 { text.append(UInt8(ascii: ",")) }
-      text.append(UInt8(ascii: "\""))
-      for byte in value.utf8 {
-        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-          text.append(UInt8(ascii: "\\"))
-        }
-        text.append(byte)
-      }
-      text.append(UInt8(ascii: "\""))
-    }
-    text.append(UInt8(ascii: "}"))
-    return .text(String(decoding: text, as: UTF8.self))
+  package static func array(_ values: some Sequence<String>) -> Parameter {
+    Array(values).sqlParameter
   }
 
   /// An array of integers (`bigint[]`).
-  public static func array(_ values: some Sequence<Int64>) -> Parameter {
-    .text("{" + values.map { "\($0)" }.joined(separator: ",") + "}")
+  package static func array(_ values: some Sequence<Int64>) -> Parameter {
+    Array(values).sqlParameter
   }
 
   /// The value in PostgreSQL's text form; nil for null.

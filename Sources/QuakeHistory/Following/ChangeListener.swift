@@ -114,7 +114,7 @@ struct ChangeListener {
   /// Whether the queue is so full that the trigger of the history does not notify
   /// (`quake.change_pending__number`).
   private func isQueueFull() throws(PostgresError) -> Bool {
-    try connection.execute("select pg_notification_queue_usage() >= 0.25").bool(0, 0) == true
+    try connection.row("select pg_notification_queue_usage() >= 0.25", as: Bool.self)
   }
 }
 
@@ -135,10 +135,11 @@ package enum SessionKind: Sendable {
   package static func of(
     _ connection: Connection, another: () throws(PostgresError) -> Connection
   ) throws(PostgresError) -> SessionKind {
-    let session = try connection.execute("select pg_is_in_recovery(), pg_backend_pid()")
-    if session.bool(0, 0) == true { return .standby }
+    let (isStandby, processID) = try connection.row(
+      "select pg_is_in_recovery(), pg_backend_pid()", as: (Bool, Int32).self)
+    if isStandby { return .standby }
     // A pooler answers the client's connection request itself, with an invented process id.
-    guard session.integer(0, 1) != Int64(connection.serverProcessID) else { return .direct }
+    guard processID != connection.serverProcessID else { return .direct }
     connection.keepsStatements = try !isPooled(connection, another: another)
     return connection.keepsStatements ? .direct : .pooled
   }
@@ -157,7 +158,7 @@ package enum SessionKind: Sendable {
     return false
   }
 
-  private static func process(of connection: Connection) throws(PostgresError) -> Int64? {
-    try connection.execute("select pg_backend_pid()").integer(0, 0)
+  private static func process(of connection: Connection) throws(PostgresError) -> Int32 {
+    try connection.row("select pg_backend_pid()", as: Int32.self)
   }
 }

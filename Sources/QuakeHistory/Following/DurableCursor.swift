@@ -22,15 +22,15 @@ package struct DurableCursor {
   ///
   /// - Returns: The cursor; nil if the name is new.
   package func take(over connection: Connection) throws -> HistoryCursor? {
-    let row = try connection.execute(
+    let stored = try connection.firstRow(
       """
-      update quake.watcher set holder = $2, seen_at = now(), role = coalesce(role, current_user)
-       where name = $1
+      update quake.watcher
+         set holder = \(holder), seen_at = now(), role = coalesce(role, current_user)
+       where name = \(name)
       returning case when token = 0 then '0' else token || '.' || nonce end, changes
-      """, [.text(name), .text(holder)])
-    guard row.rowCount > 0 else { return nil }
-    guard let token = row.text(0, 0).flatMap({ ChangeToken($0) }), let changes = row.integer(0, 1)
-    else {
+      """, as: (String?, Int64).self)
+    guard let (text, changes) = stored else { return nil }
+    guard let token = text.flatMap({ ChangeToken($0) }) else {
       throw StoreError(.inconsistent, "cursor \"\(name)\" does not hold a token")
     }
     return HistoryCursor(token: token, changes: changes)
@@ -57,9 +57,8 @@ package struct DurableCursor {
 
   /// The role that the cursor belongs to; nil if there is none of that name.
   private func role(over connection: Connection) throws(PostgresError) -> String? {
-    let row = try connection.execute(
-      "select role from quake.watcher where name = $1", [.text(name)])
-    return row.rowCount > 0 ? row.text(0, 0) : nil
+    try connection.firstRow(
+      "select role from quake.watcher where name = \(name)", as: String?.self) ?? nil
   }
 
   private func insert(
@@ -68,12 +67,12 @@ package struct DurableCursor {
     try connection.execute(
       """
       insert into quake.watcher as w (name, holder, token, nonce, changes)
-      values ($1, $2, $3, $4, $5)
+      values (\(name), \(holder), \(cursor.token.number), \(nonce(of: cursor)), \(cursor.changes))
       on conflict (name) do update
          set token = excluded.token, nonce = excluded.nonce, changes = excluded.changes,
              moved_at = now(), seen_at = now()
        where w.holder = excluded.holder
-      """, parameters(cursor)
+      """
     ).affectedRows
   }
 
@@ -86,19 +85,17 @@ package struct DurableCursor {
       """
       with quickly as (select set_config('synchronous_commit', 'off', true))
       update quake.watcher w
-         set token = $3, nonce = $4, changes = $5, moved_at = now(), seen_at = now()
+         set token = \(cursor.token.number), nonce = \(nonce(of: cursor)),
+             changes = \(cursor.changes), moved_at = now(), seen_at = now()
         from quickly
-       where w.name = $1 and w.holder = $2
-      """, parameters(cursor))
+       where w.name = \(name) and w.holder = \(holder)
+      """)
     try check(moved.affectedRows)
   }
 
-  private func parameters(_ cursor: HistoryCursor) -> [Parameter] {
+  private func nonce(of cursor: HistoryCursor) -> String? {
     let words = "\(cursor.token)".split(separator: ".")
-    return [
-      .text(name), .text(holder), .integer(cursor.token.number),
-      .text(words.count == 2 ? String(words[1]) : nil), .integer(cursor.changes),
-    ]
+    return words.count == 2 ? String(words[1]) : nil
   }
 
   /// Records that the process is alive although the cursor has not moved.
@@ -108,8 +105,9 @@ package struct DurableCursor {
     let touched = try connection.execute(
       """
       with quickly as (select set_config('synchronous_commit', 'off', true))
-      update quake.watcher w set seen_at = now() from quickly where w.name = $1 and w.holder = $2
-      """, [.text(name), .text(holder)])
+      update quake.watcher w set seen_at = now() from quickly
+       where w.name = \(name) and w.holder = \(holder)
+      """)
     try check(touched.affectedRows)
   }
 
@@ -142,26 +140,20 @@ extension DurableCursor {
 
   /// All cursors of a store, by name.
   package static func list(over connection: Connection) throws -> [Status] {
-    let rows = try connection.execute(
+    try connection.rows(
       """
       select name, token, changes, transactions_behind,
-             extract(epoch from time_behind)::double precision, moved_at, seen_at, expired
+             extract(epoch from time_behind)::double precision as seconds_behind, moved_at, seen_at,
+             expired
         from quake.watcher_lag order by name
-      """, format: .binary)
-    return try (0..<rows.rowCount).map { row in
-      guard let name = rows.text(row, 0),
-        let token = rows.text(row, 1).flatMap({ ChangeToken($0) }),
-        let changes = rows.binaryInteger(row, 2), let behind = rows.binaryInteger(row, 3),
-        let seconds = rows.binaryDouble(row, 4), let moved = rows.binaryTimestamp(row, 5),
-        let seen = rows.binaryTimestamp(row, 6), let isExpired = rows.binaryBool(row, 7)
-      else {
-        throw StoreError(.inconsistent, "the store's list of watchers has an incomplete row")
-      }
-      return Status(
-        name: name, cursor: HistoryCursor(token: token, changes: changes),
-        transactionsBehind: behind, secondsBehind: seconds,
-        movedAt: Timestamp(microseconds: moved), seenAt: Timestamp(microseconds: seen),
-        isExpired: isExpired)
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      Status(
+        name: try row["name"],
+        cursor: HistoryCursor(token: try row["token"], changes: try row["changes"]),
+        transactionsBehind: try row["transactions_behind"],
+        secondsBehind: try row["seconds_behind"], movedAt: try row["moved_at"],
+        seenAt: try row["seen_at"], isExpired: try row["expired"])
     }
   }
 
@@ -171,7 +163,6 @@ extension DurableCursor {
   package static func remove(_ name: String, over connection: Connection) throws(PostgresError)
     -> Bool
   {
-    try connection.execute("delete from quake.watcher where name = $1", [.text(name)])
-      .affectedRows > 0
+    try connection.execute("delete from quake.watcher where name = \(name)").affectedRows > 0
   }
 }

@@ -29,8 +29,6 @@ struct HistoryPage {
   /// The column that says whether the change passes; the last version of a page is returned even if not.
   static let passes = position + 2
 
-  /// The statement.
-  let statement: SQL
   /// How many rows a full page has.
   let rows: Int
   /// The codes, for the form by codes.
@@ -38,25 +36,24 @@ struct HistoryPage {
   private let conditions: HistoryConditions
   private let range: HistoryRange
   private let isAscending: Bool
+  private let scanned: Int
 
   init(_ query: HistoryQuery, _ range: HistoryRange, limits: Limits) {
     self.range = range
     isAscending = query.order == .ascending
     rows = Int(min(Int64(limits.rows), query.limit ?? .max))
+    scanned = limits.scanned
     let codes = query.filter.codes.map { $0.filter { !$0.utf8.contains(0) }.sorted() }
     if let codes, codes.count <= limits.codes {
       self.codes = codes
       // The statement searches for each code by itself.
       var filter = query.filter
       filter.codes = nil
-      conditions = HistoryConditions(filter, firstParameter: 7)
+      conditions = HistoryConditions(filter)
     } else {
       self.codes = nil
-      conditions = HistoryConditions(query.filter, firstParameter: 6, ofTransaction: "v")
+      conditions = HistoryConditions(query.filter, ofTransaction: "v")
     }
-    let sql = HistoryPageSQL(
-      conditions: conditions, isAscending: isAscending, rows: rows, scanned: limits.scanned)
-    statement = SQL(trusted: self.codes == nil ? sql.walk : sql.merge)
   }
 
   /// The cursor at which to begin.
@@ -66,180 +63,216 @@ struct HistoryPage {
       : HistoryQueryCursor(needed: range.after, transaction: range.upTo, version: .max)
   }
 
-  /// The statement's parameters for the page after a cursor.
-  func parameters(after cursor: HistoryQueryCursor) -> [Parameter] {
-    let start: [Parameter] = [
-      .integer(cursor.needed), .integer(range.upTo), .integer(cursor.transaction),
-      .integer(cursor.version),
-    ]
-    guard let codes else { return start + [.integer(cursor.position)] + conditions.parameters }
+  /// The statement for the page after a cursor. Its text is the same for all cursors.
+  func statement(after cursor: HistoryQueryCursor) -> SQL {
+    let sql = HistoryPageSQL(
+      conditions: conditions, isAscending: isAscending, rows: rows, scanned: scanned,
+      after: cursor.needed, upTo: range.upTo, transaction: cursor.transaction,
+      version: cursor.version)
+    guard let codes else { return sql.walk(from: cursor.position) }
     let edge: Int64 = isAscending ? 0 : .max
-    let versions = codes.map { cursor.versions[$0] ?? edge } + [cursor.truncate ?? edge]
-    return start + [.array(codes), .array(versions)] + conditions.parameters
+    return sql.merge(
+      codes, versions: codes.map { cursor.versions[$0] ?? edge } + [cursor.truncate ?? edge])
   }
 }
 
-/// The text of `HistoryPage`'s statements. Parameters: `$1` the number after which the history must not be
-/// purged, or null; `$2` that of the last transaction; `$3` and `$4` the transaction and the version handed
-/// over last. In the form by transactions, `$5` is its position. In the form by codes, `$5` are the codes,
-/// and `$6` the version handed over last for each of them, followed by that for truncates.
+/// The text of `HistoryPage`'s statements.
 struct HistoryPageSQL {
-  let conditions: HistoryConditions
-  let isAscending: Bool
+  private let conditions: HistoryConditions
+  private let isAscending: Bool
   /// Rows in a page.
-  let rows: Int
+  private let rows: SQL
   /// Versions that the server examines for a page.
-  let scanned: Int
+  private let scanned: Int
+  private let transactionConditions: SQL
+  /// The transaction and the version handed over last.
+  private let transaction: SQL
+  private let version: SQL
 
-  private var direction: String { isAscending ? "asc" : "desc" }
+  /// - Parameters:
+  ///   - after: The number after which the history must not be purged, or nil.
+  ///   - upTo: That of the last transaction.
+  ///   - transaction: The transaction handed over last.
+  ///   - version: The version handed over last.
+  init(
+    conditions: HistoryConditions, isAscending: Bool, rows: Int, scanned: Int, after: Int64?,
+    upTo: Int64, transaction: Int64, version: Int64
+  ) {
+    self.conditions = conditions
+    self.isAscending = isAscending
+    self.rows = SQL(trusted: "\(rows)")
+    self.scanned = scanned
+    self.transaction = "\(transaction)::bigint"
+    self.version = "\(version)::bigint"
+    let beyond: SQL = isAscending ? ">" : "<"
+    transactionConditions = HistoryConditions.all(
+      HistoryRange.conditions(after: after, upTo: upTo)
+        + ["t.token \(sql: beyond)= \(sql: self.transaction)"] + conditions.transaction)
+  }
+
+  private var direction: SQL { isAscending ? "asc" : "desc" }
   /// How numbers beyond a given one compare with it.
-  private var beyond: String { isAscending ? ">" : "<" }
+  private var beyond: SQL { isAscending ? ">" : "<" }
   private static let lastVersion = Int64.max
 
-  private static let transaction = """
+  private static let transaction: SQL = """
     t.token, t.nonce, t.author, t.context, t.application_name, t.database_user, t.process_id, \
     t.client_address, t.at, t.inserted, t.updated as updates, t.deleted, t.truncated, t.import_id
     """
 
   /// The event's version before an update, alias `p`.
-  private static let previous = """
+  private static let previous: SQL = """
     left join lateral (
       select * from quake.quake_version p
        where v.op = 'update' and p.code = v.code and p.id < v.id
        order by p.id desc limit 1) p on true
     """
 
-  private static let output = """
-    \(ChangeDecoder.columnList(transaction: "v", updated: "updates")), \(QuakeColumn.list(of: "p"))
+  private static let output: SQL = """
+    \(sql: ChangeDecoder.columnList(transaction: "v", updated: "updates")), \
+    \(sql: QuakeColumn.list(of: "p"))
     """
-
-  private var transactionConditions: String {
-    HistoryConditions.all(
-      HistoryRange.conditions(after: "$1", upTo: "$2")
-        + ["t.token \(beyond)= $3::bigint"] + conditions.transaction)
-  }
 
   /// Walks through the transactions in the order of the indexes, without sorting. The last version that a
   /// page examines is returned even if it does not pass, to tell where the next page begins.
-  var walk: String {
-    """
-    select \(Self.output), v.position, v.scanned = \(scanned), v.passes
-      from (
-        select v.*, \(passes) as passes
-          from (
-            select \(Self.transaction), v.*, row_number() over () as scanned
-              from (select * from quake.change_transaction t where \(transactionConditions)
-                     order by t.token \(direction) limit \(scanned + 1)) t
-             cross join lateral (
-               select v.*, \(walkedPosition) as position
-                 from quake.quake_version v
-                where v.transaction_id = t.transaction_id
-                  and v.id \(beyond) case when t.token = $3 then $4::bigint else \(edge) end
-                order by v.id \(direction) limit \(scanned)) v
-             limit \(scanned)) v
-          \(conditions.before)
-         where v.scanned = \(scanned) or \(passes)
-         limit \(rows)) v
-      \(Self.previous)
-    """
+  ///
+  /// - Parameter position: That of the version handed over last.
+  func walk(from position: Int64?) -> SQL {
+    // The limits are constants so that the planner knows them.
+    let (scanned, oneMore) = (SQL(trusted: "\(scanned)"), SQL(trusted: "\(scanned + 1)"))
+    return """
+      select \(sql: Self.output), v.position, v.scanned = \(sql: scanned), v.passes
+        from (
+          select v.*, \(sql: passes) as passes
+            from (
+              select \(sql: Self.transaction), v.*, row_number() over () as scanned
+                from (select * from quake.change_transaction t where \(sql: transactionConditions)
+                       order by t.token \(sql: direction) limit \(sql: oneMore)) t
+               cross join lateral (
+                 select v.*, \(sql: walkedPosition(from: "\(position)::bigint")) as position
+                   from quake.quake_version v
+                  where v.transaction_id = t.transaction_id
+                    and v.id \(sql: beyond) case when t.token = \(sql: transaction) then \(sql: version)
+                                                else \(sql: edge) end
+                  order by v.id \(sql: direction) limit \(sql: scanned)) v
+               limit \(sql: scanned)) v
+            \(sql: conditions.before)
+           where v.scanned = \(sql: scanned) or \(sql: passes)
+           limit \(sql: rows)) v
+        \(sql: Self.previous)
+      """
   }
 
-  private var edge: String { isAscending ? "0" : "\(Self.lastVersion)" }
+  private var edge: SQL { isAscending ? "0" : SQL(trusted: "\(Self.lastVersion)") }
 
-  private var passes: String { HistoryConditions.all(conditions.change) }
+  private var passes: SQL { HistoryConditions.all(conditions.change) }
 
-  private var walkedPosition: String {
-    let row = "row_number() over (order by v.id \(direction))"
+  private func walkedPosition(from position: SQL) -> SQL {
+    let row: SQL = "row_number() over (order by v.id \(sql: direction))"
     return isAscending
-      ? "case when t.token = $3 then coalesce($5::bigint, -1) else -1 end + \(row)"
+      ? """
+      case when t.token = \(sql: transaction) then coalesce(\(sql: position), -1) else -1 end \
+      + \(sql: row)
+      """
       : """
-      coalesce(case when t.token = $3 then $5::bigint end,
-               t.inserted + t.updated + t.deleted + t.truncated) - \(row)
+      coalesce(case when t.token = \(sql: transaction) then \(sql: position) end,
+               t.inserted + t.updated + t.deleted + t.truncated) - \(sql: row)
       """
   }
 
   /// Merges the versions of some events, which come in the order of their ids for each event.
-  var merge: String {
-    """
-    select \(Self.output),
-           (select count(*) from quake.quake_version o
-             where o.transaction_id = v.transaction_id and \(between)), false, true
-      from (
-        select v.*, lag(v.id) over (partition by v.token order by v.id \(direction)) as neighbour
-          from (
-            select v.* from unnest($5::text[]) with ordinality c (code, place)
-             cross join lateral (\(versions("v.code = c.code", after: "c.place"))) v
-            union all
-            select v.* from (\(versions("v.op = 'truncate'", after: "cardinality($6::bigint[])"))) v
-          ) v
-         order by v.token \(direction), v.id \(direction) limit \(rows)) v
-      \(Self.previous)
-     order by v.token \(direction), v.id \(direction)
-    """
+  ///
+  /// - Parameter versions: The version handed over last for each of the codes, followed by that for truncates.
+  func merge(_ codes: [String], versions: [Int64]) -> SQL {
+    let last: SQL = "\(versions)::bigint[]"
+    let ofEvents = self.versions("v.code = c.code", after: "(\(sql: last))[c.place]")
+    let ofTruncates = self.versions(
+      "v.op = 'truncate'", after: "(\(sql: last))[cardinality(\(sql: last))]")
+    return """
+      select \(sql: Self.output),
+             (select count(*) from quake.quake_version o
+               where o.transaction_id = v.transaction_id and \(sql: between)), false, true
+        from (
+          select v.*, lag(v.id) over (partition by v.token order by v.id \(sql: direction)) as neighbour
+            from (
+              select v.* from unnest(\(codes)::text[]) with ordinality c (code, place)
+               cross join lateral (\(sql: ofEvents)) v
+              union all
+              select v.* from (\(sql: ofTruncates)) v
+            ) v
+           order by v.token \(sql: direction), v.id \(sql: direction) limit \(sql: rows)) v
+        \(sql: Self.previous)
+       order by v.token \(sql: direction), v.id \(sql: direction)
+      """
   }
 
-  private func versions(_ condition: String, after place: String) -> String {
+  private func versions(_ condition: SQL, after last: SQL) -> SQL {
     """
-    select \(Self.transaction), v.*
+    select \(sql: Self.transaction), v.*
       from quake.quake_version v
       join quake.change_transaction t on t.transaction_id = v.transaction_id
-      \(conditions.before)
-     where \(condition) and v.id \(beyond) ($6::bigint[])[\(place)]
-       and \(transactionConditions) and \(passes)
-     order by v.id \(direction) limit \(rows)
+      \(sql: conditions.before)
+     where \(sql: condition) and v.id \(sql: beyond) \(sql: last)
+       and \(sql: transactionConditions) and \(sql: passes)
+     order by v.id \(sql: direction) limit \(sql: rows)
     """
   }
 
   /// The condition for a transaction's versions between a row and the one before it.
-  private var between: String {
-    isAscending
+  private var between: SQL {
+    let handedOver: SQL = "case when v.token = \(sql: transaction) then \(sql: version) end"
+    return isAscending
       ? """
-      o.id > coalesce(v.neighbour, case when v.token = $3 then $4::bigint end, 0)
+      o.id > coalesce(v.neighbour, \(sql: handedOver), 0)
              and o.id <= v.id
       """
       : """
       o.id >= v.id
-             and o.id < coalesce(v.neighbour, case when v.token = $3 then $4::bigint end, \(edge))
+             and o.id < coalesce(v.neighbour, \(sql: handedOver), \(sql: edge))
       """
   }
 }
 
-/// The text of the statement of a bulk page. Parameters, for which COPY needs literals: `$1` and `$2`, the
-/// transaction and the version handed over last, as for a live page.
+/// The text of the statement of a bulk page.
 enum BulkPageSQL {
-  /// The page of at most `rows` changes.
+  /// The page of at most `rows` changes after the transaction and the version handed over last, as for a live
+  /// page.
   ///
   /// As in a live page, the transactions are found through their primary key and the versions of each through
   /// theirs, and the same snapshot tells whether a purge has reached the cursor. Other than there, each field
   /// of an event is a column, and the transaction comes with its first change alone.
-  static func page(of rows: Int) -> SQL {
-    SQL(
-      trusted: """
-        select \(BulkChangeDecoder.columnList(
-          transaction: "t", isFirst: "v.id = t.first", version: "v", previous: previous))
-          from (select t as row, t.token, t.transaction_id, t.client_address,
-                       (select f.id from quake.quake_version f
-                         where f.transaction_id = t.transaction_id and f.id > \(begin)
-                         order by f.id limit 1) as first
-                  from quake.change_transaction t
-                 where (select case when $1::bigint - 1 < f.token
-                                    then quake.history_covers($1::bigint - 1) else true end
-                          from quake.history_floor f where f.single)
-                   and t.token >= $1::bigint
-                 order by t.token limit \(rows + 1)) t
-         cross join lateral (
-           select v.id, v.op, v.changed, \(QuakeColumn.list(of: "v")) from quake.quake_version v
-            where v.transaction_id = t.transaction_id and v.id > \(begin)
-            order by v.id limit \(rows)) v
-         limit \(rows)
-        """)
+  static func page(of rows: Int, after transaction: Int64, _ version: Int64) -> SQL {
+    let from: SQL = "\(transaction)::bigint"
+    let begin: SQL = "case when t.token = \(sql: from) then \(version)::bigint else 0 end"
+    // The limits are constants so that the planner knows them.
+    let (most, oneMore) = (SQL(trusted: "\(rows)"), SQL(trusted: "\(rows + 1)"))
+    return """
+      select \(sql: columns)
+        from (select t as row, t.token, t.transaction_id, t.client_address,
+                     (select f.id from quake.quake_version f
+                       where f.transaction_id = t.transaction_id and f.id > \(sql: begin)
+                       order by f.id limit 1) as first
+                from quake.change_transaction t
+               where (select case when \(sql: from) - 1 < f.token
+                                  then quake.history_covers(\(sql: from) - 1) else true end
+                        from quake.history_floor f where f.single)
+                 and t.token >= \(sql: from)
+               order by t.token limit \(sql: oneMore)) t
+       cross join lateral (
+         select v.id, v.op, v.changed, \(sql: events) from quake.quake_version v
+          where v.transaction_id = t.transaction_id and v.id > \(sql: begin)
+          order by v.id limit \(sql: most)) v
+       limit \(sql: most)
+      """
   }
 
-  private static let previous = """
-    case when v.op = 'update' then (select p from quake.quake_version p
-                                     where p.code = v.code and p.id < v.id
-                                     order by p.id desc limit 1) end
-    """
+  private static let events = QuakeColumn.list(of: "v")
 
-  private static let begin = "case when t.token = $1::bigint then $2::bigint else 0 end"
+  private static let columns = BulkChangeDecoder.columnList(
+    transaction: "t", isFirst: "v.id = t.first", version: "v",
+    previous: """
+      case when v.op = 'update' then (select p from quake.quake_version p
+                                       where p.code = v.code and p.id < v.id
+                                       order by p.id desc limit 1) end
+      """)
 }

@@ -92,7 +92,7 @@ package struct HistoryReader {
   /// - Throws: `StoreError` of kind `token` if it is not, or no longer.
   static func verify(_ token: ChangeToken, over connection: Connection) throws {
     do throws(PostgresError) {
-      try connection.execute("select quake.token_number($1)", [.text(token.description)])
+      try connection.execute("select quake.token_number(\(token))")
     } catch {
       throw StoreError(token: error) ?? error
     }
@@ -100,11 +100,7 @@ package struct HistoryReader {
 
   /// The newest token of a store; `beginning` if nothing has ever changed.
   package static func latestToken(over connection: Connection) throws -> ChangeToken {
-    let result = try connection.executePrepared("select quake.latest_token()")
-    guard let token = result.text(0, 0).flatMap({ ChangeToken($0) }) else {
-      throw StoreError(.inconsistent, "the store's newest token is not of the form of a token")
-    }
-    return token
+    try connection.row("select quake.latest_token()", prepared: true, as: ChangeToken.self)
   }
 
   /// A version of a transaction, as the database numbers them.
@@ -173,7 +169,7 @@ package struct HistoryReader {
 
   /// How old the first transaction of a page was when the server read it, by the server's clock.
   private static func age(_ page: borrowing QueryResult) throws -> Duration? {
-    guard let now = page.binaryTimestamp(0, ChangeDecoder.composites.end) else { return nil }
+    guard let now = page.binary(0, ChangeDecoder.composites.end).timestamp else { return nil }
     let at = try ChangeDecoder.composites.transaction(page, 0).at.microseconds
     let (age, overflow) = now.subtractingReportingOverflow(at)
     return overflow ? .zero : .microseconds(age)
@@ -183,7 +179,7 @@ package struct HistoryReader {
     while true {
       do throws(PostgresError) {
         return try connection.executePrepared(
-          size.statement, Self.parameters(from), format: .binary, limit: PageSize.limit)
+          Self.page(of: size.rows, from), format: .binary, limit: PageSize.limit)
       } catch {
         guard error.kind == .tooLarge, size == .full else {
           throw StoreError(token: error) ?? error
@@ -193,24 +189,20 @@ package struct HistoryReader {
     }
   }
 
-  private static func parameters(_ from: Row) -> [Parameter] {
-    [.integer(from.transaction), .integer(from.version)]
-  }
-
   private mutating func handOver(
     _ page: borrowing QueryResult, of pageSize: PageSize, _ body: (Change) throws -> Void
   ) throws {
     let count = page.rowCount
     if pageSize == .small, page.memorySize < PageSize.smallRows { size = .full }
-    if count == pageSize.rows, let number = page.binaryInteger(count - 1, ChangeDecoder.token),
-      let version = page.binaryInteger(count - 1, ChangeDecoder.version)
+    if count == pageSize.rows, let number = page.binary(count - 1, ChangeDecoder.token).integer,
+      let version = page.binary(count - 1, ChangeDecoder.version).integer
     {
       let row = Row(transaction: number, version: version)
       if size == .full, bulkSizes.first > 0 {
         try beginBulk(after: row, rows: bulkSizes.first)
       } else {
         let ticket = try connection.prefetch(
-          size.statement, Self.parameters(row), format: .binary, limit: PageSize.limit)
+          Self.page(of: size.rows, row), format: .binary, limit: PageSize.limit)
         prefetch = (row, size, ticket)
       }
     }
@@ -223,8 +215,8 @@ package struct HistoryReader {
   private mutating func handOver(
     _ page: borrowing QueryResult, row: Int, _ body: (Change) throws -> Void
   ) throws {
-    guard let number = page.binaryInteger(row, ChangeDecoder.token),
-      let version = page.binaryInteger(row, ChangeDecoder.version)
+    guard let number = page.binary(row, ChangeDecoder.token).integer,
+      let version = page.binary(row, ChangeDecoder.version).integer
     else { throw Self.withoutToken }
     let (transaction, position) = try place(number, version) {
       try ChangeDecoder.composites.transaction(page, row)
@@ -316,8 +308,8 @@ package struct HistoryReader {
 
   private mutating func beginBulk(after row: Row, rows: Int) throws(PostgresError) {
     let ticket = try connection.prefetchCopy(
-      BulkPageSQL.page(of: rows), Self.parameters(row), columns: BulkChangeDecoder.columnCount,
-      rowLimit: Connection.longestRow)
+      BulkPageSQL.page(of: rows, after: row.transaction, row.version),
+      columns: BulkChangeDecoder.columnCount, rowLimit: Connection.longestRow)
     bulk = BulkPage(ticket: ticket, after: row, rows: rows)
   }
 
@@ -403,7 +395,6 @@ package struct HistoryReader {
     case small
 
     var rows: Int { self == .full ? HistoryReader.pageSize : 2 }
-    var statement: SQL { self == .full ? HistoryReader.page : HistoryReader.smallPage }
 
     /// The most bytes that a page may have.
     static let limit = 2 << 20
@@ -414,35 +405,36 @@ package struct HistoryReader {
   /// Rows in a full page.
   static let pageSize = 500
 
-  private static let page = page(of: pageSize)
-  private static let smallPage = page(of: PageSize.small.rows)
-
   /// One statement, one round trip. It finds the transactions through their primary key, and the versions
   /// of each through theirs, which makes 1,000 small transactions as quick as one large one. The limits
   /// are constants so that the planner knows them. The transaction in which the last page ended is read
   /// again, hence one more transaction than rows. The same statement, and so the same snapshot, tells
   /// whether a purge has reached the cursor; the function is called only to raise the error.
-  private static func page(of rows: Int) -> SQL {
-    SQL(
-      trusted: """
-        select \(ChangeDecoder.compositeList(previous: """
-          (select p from quake.quake_version p
-                  where v.op = 'update' and p.code = v.code and p.id < v.id
-                  order by p.id desc limit 1)
-          """)), clock_timestamp()
-          from (select t as row, t.token, t.transaction_id, t.client_address
-                  from quake.change_transaction t
-                 where (select case when $1::bigint - 1 < f.token then quake.history_covers($1::bigint - 1)
-                                    else true end
-                          from quake.history_floor f where f.single)
-                   and t.token >= $1
-                 order by t.token limit \(rows + 1)) t
-         cross join lateral (
-           select v as row, v.id, v.op, v.code from quake.quake_version v
-            where v.transaction_id = t.transaction_id
-              and v.id > case when t.token = $1 then $2::bigint else 0 end
-            order by v.id limit \(rows)) v
-         limit \(rows)
-        """)
+  private static func page(of rows: Int, _ row: Row) -> SQL {
+    let from: SQL = "\(row.transaction)::bigint"
+    let (most, oneMore) = (SQL(trusted: "\(rows)"), SQL(trusted: "\(rows + 1)"))
+    return """
+      select \(sql: columns), clock_timestamp()
+        from (select t as row, t.token, t.transaction_id, t.client_address
+                from quake.change_transaction t
+               where (select case when \(sql: from) - 1 < f.token
+                                  then quake.history_covers(\(sql: from) - 1) else true end
+                        from quake.history_floor f where f.single)
+                 and t.token >= \(sql: from)
+               order by t.token limit \(sql: oneMore)) t
+       cross join lateral (
+         select v as row, v.id, v.op, v.code from quake.quake_version v
+          where v.transaction_id = t.transaction_id
+            and v.id > case when t.token = \(sql: from) then \(row.version)::bigint else 0 end
+          order by v.id limit \(sql: most)) v
+       limit \(sql: most)
+      """
   }
+
+  private static let columns = ChangeDecoder.compositeList(
+    previous: """
+      (select p from quake.quake_version p
+        where v.op = 'update' and p.code = v.code and p.id < v.id
+        order by p.id desc limit 1)
+      """)
 }

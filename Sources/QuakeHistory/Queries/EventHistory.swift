@@ -12,41 +12,40 @@ package struct EventHistory {
 
   /// The event that has, or had, this id; nil if there is none now.
   package func event(_ id: String) throws -> QuakeRecord? {
-    let rows = try connection.execute(Self.find, [.text(id)], format: .binary)
+    let rows = try connection.execute(
+      "select \(sql: QuakeColumn.list(of: "q")) from quake.find(\(id)) q", format: .binary)
     return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
   }
 
   /// The code of the event that an edit of this id changes: that of `event`, except that an event that is
   /// associated with a preferred one stands for itself; nil if there is none now.
   package func editedCode(of id: String) throws -> String? {
-    try connection.execute(
+    try connection.row(
       """
-      select coalesce((select a.code from quake.association a where a.code = $1),
-                      (select q.code from quake.find($1) q))
-      """, [.text(id)]
-    ).text(0, 0)
+      select coalesce((select a.code from quake.association a where a.code = \(id)),
+                      (select q.code from quake.find(\(id)) q))
+      """, as: String?.self)
   }
 
   /// The events of other sources that are the same earthquake as a preferred event.
   package func others(of event: QuakeRecord) throws -> [String] {
     guard let code = event.code else { return [] }
-    return try connection.execute("select quake.others($1)", [.text(code)], format: .binary)
-      .binaryTextArray(0, 0) ?? []
+    let others = try connection.row("select quake.others(\(code))", as: ([String]?).self)
+    return others ?? []
   }
 
   /// The code under which the history has the event that has, or had, this id, whether or not the event
   /// exists now; nil if the history has none.
   package func code(of id: String) throws -> String? {
-    try connection.execute(
+    try connection.firstRow(
       """
       select c.code
-        from (select 1, q.code from quake.find($1) q
-              union all select 2, $1
-              union all select 3, a.code from quake.quake_alias a where a.id = $1) c (choice, code)
+        from (select 1, q.code from quake.find(\(id)) q
+              union all select 2, \(id)::text
+              union all select 3, a.code from quake.quake_alias a where a.id = \(id)) c (choice, code)
        where exists (select from quake.quake_version v where v.code = c.code)
        order by c.choice limit 1
-      """, [.text(id)]
-    ).text(0, 0)
+      """, as: String.self)
   }
 
   /// Reads the versions of the event with a code that the history holds, the oldest first. Until `body` has
@@ -57,7 +56,16 @@ package struct EventHistory {
     of code: String, _ body: (EventVersion) throws -> Void
   ) throws {
     var last: QuakeRecord?
-    try connection.stream(Self.versions, [.text(code)]) { rows in
+    let columns = ChangeDecoder.columnList(
+      transaction: "t", version: "v.position", event: "(v.event)")
+    try connection.stream(
+      """
+      select \(sql: columns)
+        from quake.versions(\(code)) with ordinality v
+        join quake.change_transaction t on t.token = split_part(v.token, '.', 1)::bigint
+       order by v.ordinality
+      """
+    ) { rows in
       for row in 0..<rows.rowCount {
         let version = try Self.version(rows, row, of: code, after: last)
         try body(version)
@@ -73,22 +81,12 @@ package struct EventHistory {
     let op = version.op
     return EventVersion(
       transaction: try ChangeDecoder.columns.transaction(rows, row),
-      position: rows.binaryInteger(row, ChangeDecoder.version), op: op, code: code,
+      position: rows.binary(row, ChangeDecoder.version).integer, op: op, code: code,
       changed: version.changed,
       old: op == .insert ? nil : last ?? (op == .delete ? version.event : nil),
       new: op == .insert || op == .update ? version.event : nil)
   }
 
-  private static let find = SQL(
-    trusted: "select \(QuakeColumn.list(of: "q")) from quake.find($1) q")
-
-  private static let versions = SQL(
-    trusted: """
-      select \(ChangeDecoder.columnList(transaction: "t", version: "v.position", event: "(v.event)"))
-        from quake.versions($1) with ordinality v
-        join quake.change_transaction t on t.token = split_part(v.token, '.', 1)::bigint
-       order by v.ordinality
-      """)
 }
 
 /// The list of events as it is now, and the token after which changes to it can be followed without a gap
@@ -110,8 +108,7 @@ package enum Snapshot {
     }
   }
 
-  private static let list = SQL(
-    trusted: """
-      select \(QuakeColumn.list(of: "q")) from quake.quake q order by q.time desc, q.code
-      """)
+  private static let list: SQL = """
+    select \(sql: QuakeColumn.list(of: "q")) from quake.quake q order by q.time desc, q.code
+    """
 }

@@ -7,46 +7,41 @@ package import QuakeModel
 /// PostgreSQL compares texts byte by byte, and Swift by canonical equivalence. The results differ for texts
 /// that consist of different characters and look the same.
 package struct HistoryConditions {
-  /// The conditions' parameters, from `firstParameter` on.
-  package private(set) var parameters: [Parameter] = []
   /// The conditions on a transaction, alias `t`.
-  private(set) var transaction: [String] = []
+  private(set) var transaction: [SQL] = []
   /// The conditions on a version, alias `v`.
-  private(set) var version: [String] = []
+  private(set) var version: [SQL] = []
   /// The conditions on the event before or after a change, for a given alias.
-  private var event: [(String) -> String] = []
+  private var event: [(SQL) -> SQL] = []
   /// Conditions that follow from those on the epicentre and that an index of `quake.quake` supports.
-  private var cells: [(String) -> String] = []
+  private var cells: [(SQL) -> SQL] = []
   /// Conditions on a change, one of which is enough; aliases `v` and `b`.
-  private var changeConditions: [String] = []
+  private var changeConditions: [SQL] = []
   /// The columns that these conditions use.
   private var columns: [QuakeColumn] = []
   /// The parameter that holds the codes, if there is a condition on them.
-  private var codes: String?
-  private let firstParameter: Int
+  private var codes: SQL?
 
   /// The conditions of a filter.
   ///
-  /// - Parameters:
-  ///   - firstParameter: The number of the first parameter that is free.
-  ///   - alias: The alias of the row with the time and the context of a version's transaction.
-  init(_ filter: QuakeFilter, firstParameter: Int, ofTransaction alias: String = "t") {
-    self.firstParameter = firstParameter
+  /// - Parameter alias: The alias of the row with the time and the context of a version's transaction.
+  init(_ filter: QuakeFilter, ofTransaction alias: SQL = "t") {
     add(transactionConditionsOf: filter)
     add(versionConditionsOf: filter)
     add(eventConditionsOf: filter)
     if let newerThan = filter.newerThan {
-      let age = place(.integer(newerThan.wholeMicroseconds), "int8")
+      let age: SQL = "\(newerThan.wholeMicroseconds)::int8"
       columns.append(.time)
-      event.append { "\($0).time >= \(alias).at - \(age) * interval '1 microsecond'" }
+      event.append {
+        "\(sql: $0).time >= \(sql: alias).at - \(sql: age) * interval '1 microsecond'"
+      }
     }
     add(filter.changeConditions, ofTransaction: alias)
   }
 
   /// The conditions of a filter on events alone.
-  package init(onEventsOf filter: QuakeFilter, firstParameter: Int) {
-    self.firstParameter = firstParameter
-    codes = filter.codes.map { place($0) }
+  package init(onEventsOf filter: QuakeFilter) {
+    codes = filter.codes.map { Self.texts($0) }
     add(eventConditionsOf: filter)
   }
 
@@ -54,25 +49,25 @@ package struct HistoryConditions {
   ///
   /// If no row was joined, `b` is null and so are comparisons with it, which count as false. A truncate
   /// concerns every event.
-  var change: [String] {
+  var change: [SQL] {
     let version =
       version
       + (changeConditions.isEmpty ? [] : ["(" + changeConditions.joined(separator: " or ") + ")"])
     guard !event.isEmpty else { return version }
-    let either = ["v", "b"].map { alias in Self.all(event.map { $0(alias) }) }
+    let either = (["v", "b"] as [SQL]).map { alias in Self.all(event.map { $0(alias) }) }
       .joined(separator: " or ")
-    return version + ["(v.op = 'truncate' or \(either))"]
+    return version + ["(v.op = 'truncate' or \(sql: either))"]
   }
 
   /// Joins to a version, alias `v`, the one before an update, alias `b`, if the conditions may have another
   /// result for that one; empty if they never may.
-  var before: String {
+  var before: SQL {
     guard !columns.isEmpty else { return "" }
-    let names = columns.map(\.name).joined(separator: ",")
+    let names = columns.map(\.name)
     return """
       left join lateral (
         select * from quake.quake_version b
-         where v.op = 'update' and v.changed && '{\(names)}' and b.code = v.code and b.id < v.id
+         where v.op = 'update' and v.changed && \(names)::text[] and b.code = v.code and b.id < v.id
          order by b.id desc limit 1) b on true
       """
   }
@@ -80,24 +75,19 @@ package struct HistoryConditions {
   /// The conditions on an event now.
   ///
   /// - Parameter isTable: Whether the alias is that of `quake.quake`, whose index on cells of the map is used.
-  package func event(alias: String, isTable: Bool = false) -> [String] {
-    (codes.map { ["\(alias).code = any (\($0))"] } ?? [])
+  package func event(alias: SQL, isTable: Bool = false) -> [SQL] {
+    (codes.map { ["\(sql: alias).code = any (\(sql: $0))"] } ?? [])
       + (isTable ? cells : []).map { $0(alias) } + event.map { $0(alias) }
   }
 
   /// Conditions that must all hold.
-  package static func all(_ conditions: [String]) -> String {
+  package static func all(_ conditions: [SQL]) -> SQL {
     conditions.isEmpty ? "true" : "(" + conditions.joined(separator: " and ") + ")"
   }
 
-  private mutating func place(_ parameter: Parameter, _ type: String) -> String {
-    parameters.append(parameter)
-    return "$\(firstParameter + parameters.count - 1)::\(type)"
-  }
-
   /// Omits texts with a NUL: no table contains them, and they cannot be sent.
-  private mutating func place(_ texts: some Sequence<String>) -> String {
-    place(.array(texts.filter { !$0.utf8.contains(0) }.sorted()), "text[]")
+  private static func texts(_ texts: some Sequence<String>) -> SQL {
+    "\(texts.filter { !$0.utf8.contains(0) }.sorted())::text[]"
   }
 
   private mutating func add(transactionConditionsOf filter: QuakeFilter) {
@@ -105,11 +95,13 @@ package struct HistoryConditions {
       ("author", filter.authors), ("context", filter.contexts),
       ("application_name", filter.applications),
     ] {
-      if let texts { transaction.append("t.\(column) = any (\(place(texts)))") }
+      if let texts {
+        transaction.append("t.\(identifier: column) = any (\(sql: Self.texts(texts)))")
+      }
     }
     if !filter.excludedAuthors.isEmpty {
       transaction.append(
-        "(t.author is null or t.author <> all (\(place(filter.excludedAuthors))))")
+        "(t.author is null or t.author <> all (\(sql: Self.texts(filter.excludedAuthors))))")
     }
     if filter.operations != nil || filter.changedColumns != nil {
       // A transaction without such changes need not be read.
@@ -119,10 +111,10 @@ package struct HistoryConditions {
 
   /// The columns with the numbers of those changes of a transaction, alias `t`, whose operations can pass a
   /// filter.
-  static func counted(_ filter: QuakeFilter) -> [String] {
+  static func counted(_ filter: QuakeFilter) -> [SQL] {
     var operations = filter.operations ?? Set(ChangeOperation.allCases)
     if filter.changedColumns != nil { operations.formIntersection([.update]) }
-    let columns = ChangeOperation.allCases.filter(operations.contains).map { operation in
+    let columns = ChangeOperation.allCases.filter(operations.contains).map { operation -> SQL in
       switch operation {
       case .insert: "t.inserted"
       case .update: "t.updated"
@@ -135,69 +127,71 @@ package struct HistoryConditions {
 
   private mutating func add(versionConditionsOf filter: QuakeFilter) {
     if let operations = filter.operations {
-      version.append("v.op = any (\(place(operations.map(\.rawValue))))")
+      version.append("v.op = any (\(sql: Self.texts(operations.map(\.rawValue))))")
     }
-    if let columns = filter.changedColumns { version.append("v.changed && \(place(columns))") }
+    if let columns = filter.changedColumns {
+      version.append("v.changed && \(sql: Self.texts(columns))")
+    }
     if let wanted = filter.codes {
-      let place = place(wanted)
-      version.append("(v.op = 'truncate' or v.code = any (\(place)))")
-      codes = place
+      let wanted = Self.texts(wanted)
+      version.append("(v.op = 'truncate' or v.code = any (\(sql: wanted)))")
+      codes = wanted
     }
   }
 
   /// Decides as `QuakeFilter.accepts` does. Without a row before an update, `b`, the columns that the conditions
   /// use did not change.
-  private mutating func add(_ wanted: ChangeConditions, ofTransaction alias: String) {
+  private mutating func add(_ wanted: ChangeConditions, ofTransaction alias: SQL) {
     guard wanted != ChangeConditions() else { return }
     columns += [.withdrawnAt, .supersededBy]
     let conditions = event
-    let selected = { (alias: String) in
-      "coalesce("
-        + Self.all(
-          ["\(alias).withdrawn_at is null", "\(alias).superseded_by is null"]
-            + conditions.map { $0(alias) }) + ", false)"
+    let selected = { (alias: SQL) -> SQL in
+      let all = Self.all(
+        ["\(sql: alias).withdrawn_at is null", "\(sql: alias).superseded_by is null"]
+          + conditions.map { $0(alias) })
+      return "coalesce(\(sql: all), false)"
     }
-    let after = "(v.op in ('insert', 'update') and \(selected("v")))"
-    let before =
-      "(v.op <> 'insert' and case when b.id is null then \(selected("v")) else \(selected("b")) end)"
-    let association = """
+    let after: SQL = "(v.op in ('insert', 'update') and \(sql: selected("v")))"
+    let before: SQL =
+      "(v.op <> 'insert' and case when b.id is null then \(sql: selected("v")) else \(sql: selected("b")) end)"
+    let association: SQL = """
       (v.op = 'update' and v.changed = '{superseded_by}' \
-      and \(alias).context is not distinct from '\(ChangeTransaction.associationContext)')
+      and \(sql: alias).context is not distinct from \(ChangeTransaction.associationContext))
       """
     if wanted.enters {
       changeConditions.append(
-        "(v.op <> 'truncate' and \(after) and not \(before) and not \(association))")
+        "(v.op <> 'truncate' and \(sql: after) and not \(sql: before) and not \(sql: association))")
     }
     if wanted.leaves {
       changeConditions.append(
-        "(v.op = 'truncate' or \(before) and not \(after) and not \(association))")
+        "(v.op = 'truncate' or \(sql: before) and not \(sql: after) and not \(sql: association))")
     }
-    let isSeen = "(\(selected("b")) or \(selected("v")))"
+    let isSeen: SQL = "(\(sql: selected("b")) or \(sql: selected("v")))"
     for (column, least) in [
       (QuakeColumn.magnitude, wanted.magnitudeChange), (.depth, wanted.depthChange),
     ] {
       guard let least else { continue }
-      let limit = place(.double(least - ChangeConditions.tolerance), "float8")
+      let limit: SQL = "\(least - ChangeConditions.tolerance)::float8"
       columns.append(column)
       changeConditions.append(
         """
-        (b.id is not null and \(isSeen) and b.\(column.name) is distinct from v.\(column.name) \
-        and coalesce(abs(v.\(column.name) - b.\(column.name)) >= \(limit), true))
+        (b.id is not null and \(sql: isSeen) and b.\(identifier: column.name) is distinct from v.\(identifier: column.name) \
+        and coalesce(abs(v.\(identifier: column.name) - b.\(identifier: column.name)) >= \(sql: limit), true))
         """)
     }
     if let least = wanted.placeChange {
-      let limit = place(.double(least - ChangeConditions.tolerance), "float8")
+      let limit: SQL = "\(least - ChangeConditions.tolerance)::float8"
       columns += [.longitude, .latitude]
       let distance = Self.distance(
         latitude: "b.latitude", longitude: "b.longitude", to: "v")
       changeConditions.append(
         """
-        (b.id is not null and \(isSeen) \
+        (b.id is not null and \(sql: isSeen) \
         and (b.latitude is distinct from v.latitude or b.longitude is distinct from v.longitude) \
         and case when b.latitude is null or b.longitude is null then \
         v.latitude is not null and v.longitude is not null \
         when v.latitude is null or v.longitude is null then true \
-        else \(distance) >= \(limit) end)
+        else \(sql: distance) >= \(sql: limit) end)
         """)
     }
   }
@@ -213,11 +207,11 @@ package struct HistoryConditions {
     add(.net, filter.networks)
     add(.source, filter.sources)
     add(.alert, filter.alerts)
-    add(.status, filter.foldedStatuses) { "pg_catalog.lower(\($0) collate \"C\")" }
+    add(.status, filter.foldedStatuses) { "pg_catalog.lower(\(sql: $0) collate \"C\")" }
     if let felt = filter.minimumFelt {
-      let least = place(.integer(Int64(felt)), "int8")
+      let least: SQL = "\(felt)::int8"
       columns.append(.felt)
-      event.append { "\($0).felt >= \(least)" }
+      event.append { "\(sql: $0).felt >= \(sql: least)" }
     }
     if let places = filter.places { add(places: places) }
     if filter.boundingBox != nil || filter.circle != nil { columns += [.longitude, .latitude] }
@@ -227,29 +221,31 @@ package struct HistoryConditions {
   }
 
   /// A condition on an event for a given alias.
-  private mutating func expression(_ condition: EventCondition) -> (String) -> String {
-    func value(_ column: QuakeColumn, _ comparison: String) -> (String) -> String {
+  private mutating func expression(_ condition: EventCondition) -> (SQL) -> SQL {
+    func value(_ column: QuakeColumn, _ comparison: SQL) -> (SQL) -> SQL {
       columns.append(column)
-      return { "\($0).\(column.name) \(comparison)" }
+      return { "\(sql: $0).\(identifier: column.name) \(sql: comparison)" }
     }
     switch condition {
     case .atLeast(let column, let least):
-      return value(column, ">= \(place(.double(least), "float8"))")
+      return value(column, ">= \(least)::float8")
     case .atMost(let column, let most):
-      return value(column, "<= \(place(.double(most), "float8"))")
+      return value(column, "<= \(most)::float8")
     case .notBefore(let column, let time):
-      return value(column, ">= \(place(.text("\(time)"), "timestamptz"))")
+      return value(column, ">= \(time)::timestamptz")
     case .before(let column, let time):
-      return value(column, "< \(place(.text("\(time)"), "timestamptz"))")
+      return value(column, "< \(time)::timestamptz")
     case .foldedText(let column, let texts):
-      let wanted = place(texts)
+      let wanted = Self.texts(texts)
       columns.append(column)
-      return { "pg_catalog.lower(\($0).\(column.name) collate \"C\") = any (\(wanted))" }
+      return {
+        "pg_catalog.lower(\(sql: $0).\(identifier: column.name) collate \"C\") = any (\(sql: wanted))"
+      }
     case .lists(let column, let entry):
       guard let listed = EventCondition.listed(entry) else { return { _ in "false" } }
-      let wanted = place(.text(listed), "text")
+      let wanted: SQL = "\(listed)::text"
       columns.append(column)
-      return { "pg_catalog.strpos(\($0).\(column.name), \(wanted)) > 0" }
+      return { "pg_catalog.strpos(\(sql: $0).\(identifier: column.name), \(sql: wanted)) > 0" }
     case .isPresent(let column): return value(column, "is not null")
     case .isMissing(let column): return value(column, "is null")
     case .all(let conditions):
@@ -263,46 +259,46 @@ package struct HistoryConditions {
     }
   }
 
-  private mutating func add(_ column: QuakeColumn, _ comparison: String, _ limit: Double?) {
+  private mutating func add(_ column: QuakeColumn, _ comparison: SQL, _ limit: Double?) {
     guard let limit else { return }
-    let limitPlace = place(.double(limit), "float8")
+    let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::float8"
     columns.append(column)
-    event.append { "\($0).\(column.name) \(comparison) \(limitPlace)" }
+    event.append { "\(sql: $0).\(sql: condition)" }
   }
 
-  private mutating func add(_ column: QuakeColumn, _ comparison: String, _ limit: Timestamp?) {
+  private mutating func add(_ column: QuakeColumn, _ comparison: SQL, _ limit: Timestamp?) {
     guard let limit else { return }
-    let limitPlace = place(.text("\(limit)"), "timestamptz")
+    let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::timestamptz"
     columns.append(column)
-    event.append { "\($0).\(column.name) \(comparison) \(limitPlace)" }
+    event.append { "\(sql: $0).\(sql: condition)" }
   }
 
   private mutating func add(
-    _ column: QuakeColumn, _ wanted: Set<String>?, as value: @escaping (String) -> String = { $0 }
+    _ column: QuakeColumn, _ wanted: Set<String>?, as value: @escaping (SQL) -> SQL = { $0 }
   ) {
     guard let wanted else { return }
-    let texts = place(wanted)
+    let texts = Self.texts(wanted)
     columns.append(column)
-    event.append { "\(value("\($0).\(column.name)")) = any (\(texts))" }
+    event.append { "\(sql: value("\(sql: $0).\(identifier: column.name)")) = any (\(sql: texts))" }
   }
 
   /// Compares as `LetterCase` does. A text of ASCII can only equal characters of ASCII, and no capital beyond
   /// ASCII has a small letter in it, so `translate`, which is slow, is needed only for other texts.
   private mutating func add(places: [String]) {
-    var parts: [(String) -> String] = []
+    var parts: [(SQL) -> SQL] = []
     for text in places.map(LetterCase.folded) where !text.contains(0) {
-      let wanted = place(.text(String(decoding: text, as: UTF8.self)), "text")
+      let wanted: SQL = "\(String(decoding: text, as: UTF8.self))::text"
       if text.allSatisfy({ $0 < 0x80 }) {
         parts.append {
-          "pg_catalog.strpos(pg_catalog.lower(\($0).place collate \"C\"), \(wanted)) > 0"
+          "pg_catalog.strpos(pg_catalog.lower(\(sql: $0).place collate \"C\"), \(sql: wanted)) > 0"
         }
       } else {
-        let capitals = place(.text(LetterCase.capitals), "text")
-        let small = place(.text(LetterCase.smallLetters), "text")
+        let capitals: SQL = "\(LetterCase.capitals)::text"
+        let small: SQL = "\(LetterCase.smallLetters)::text"
         parts.append {
           """
-          pg_catalog.strpos(pg_catalog.translate(pg_catalog.lower(\($0).place collate "C"), \
-          \(capitals), \(small)), \(wanted)) > 0
+          pg_catalog.strpos(pg_catalog.translate(pg_catalog.lower(\(sql: $0).place collate "C"), \
+          \(sql: capitals), \(sql: small)), \(sql: wanted)) > 0
           """
         }
       }
@@ -314,34 +310,37 @@ package struct HistoryConditions {
   }
 
   private mutating func add(_ box: QuakeFilter.BoundingBox) {
-    let (west, east) = (place(.double(box.west), "float8"), place(.double(box.east), "float8"))
-    let (south, north) = (place(.double(box.south), "float8"), place(.double(box.north), "float8"))
-    event.append { "\($0).latitude >= \(south) and \($0).latitude <= \(north)" }
-    addCells("box_cells(\(west), \(south), \(east), \(north))")
-    let connective = box.west <= box.east ? "and" : "or"
-    event.append { "(\($0).longitude >= \(west) \(connective) \($0).longitude <= \(east))" }
+    let (west, east): (SQL, SQL) = ("\(box.west)::float8", "\(box.east)::float8")
+    let (south, north): (SQL, SQL) = ("\(box.south)::float8", "\(box.north)::float8")
+    event.append { "\(sql: $0).latitude >= \(sql: south) and \(sql: $0).latitude <= \(sql: north)" }
+    addCells("box_cells(\(sql: west), \(sql: south), \(sql: east), \(sql: north))")
+    let connective: SQL = box.west <= box.east ? "and" : "or"
+    event.append {
+      "(\(sql: $0).longitude >= \(sql: west) \(sql: connective) \(sql: $0).longitude <= \(sql: east))"
+    }
   }
 
   /// Restricts the epicentre to cells of the map. The function is immutable: the planner computes its result
   /// before it plans, so that it sees either a list of cells or, for areas too large for one, no condition.
-  private mutating func addCells(_ function: String) {
-    let list = "quake.quake__\(function)"
+  private mutating func addCells(_ function: SQL) {
+    let list: SQL = "quake.quake__\(sql: function)"
     cells.append {
-      "(\(list) is null or quake.quake__cell(\($0).longitude, \($0).latitude) = any (\(list)))"
+      "(\(sql: list) is null or quake.quake__cell(\(sql: $0).longitude, \(sql: $0).latitude) = any (\(sql: list)))"
     }
   }
 
   /// Computes the same as `QuakeFilter.Circle`, operation by operation, so that both agree to the last bit.
   private mutating func add(_ circle: QuakeFilter.Circle) {
-    let latitude = place(.double(circle.latitude), "float8")
-    let longitude = place(.double(circle.longitude), "float8")
-    let radius = place(.double(circle.radius), "float8")
-    let inner = circle.innerRadius > 0 ? place(.double(circle.innerRadius), "float8") : nil
-    addCells("circle_cells(\(latitude), \(longitude), \(radius))")
+    let latitude: SQL = "\(circle.latitude)::float8"
+    let longitude: SQL = "\(circle.longitude)::float8"
+    let radius: SQL = "\(circle.radius)::float8"
+    let inner: SQL? = circle.innerRadius > 0 ? "\(circle.innerRadius)::float8" : nil
+    addCells("circle_cells(\(sql: latitude), \(sql: longitude), \(sql: radius))")
     event.append { alias in
       let distance = Self.distance(latitude: latitude, longitude: longitude, to: alias)
-      let least = inner.map { " and \(distance) >= \($0)" } ?? ""
-      return "(\(alias).longitude is not null and \(distance) <= \(radius)\(least))"
+      let least: SQL = inner.map { " and \(sql: distance) >= \(sql: $0)" } ?? ""
+      return
+        "(\(sql: alias).longitude is not null and \(sql: distance) <= \(sql: radius)\(sql: least))"
     }
   }
 
@@ -349,18 +348,18 @@ package struct HistoryConditions {
   ///
   /// For an event without an epicentre it is half of the Earth's circumference, because `least` leaves out
   /// a null.
-  private static func distance(latitude: String, longitude: String, to alias: String) -> String {
-    let radians = "(pi() / 180)"
-    func whole(_ degrees: String) -> String { "((\(degrees) + 1::float8) - 1::float8)" }
-    let (latitude, toLatitude) = (whole(latitude), whole("\(alias).latitude"))
-    let (longitude, toLongitude) = (whole(longitude), whole("\(alias).longitude"))
-    let halfLatitude = "sin((\(toLatitude) - \(latitude)) * \(radians) / 2)"
-    let halfLongitude = "sin((\(toLongitude) - \(longitude)) * \(radians) / 2)"
-    let chord = """
-      \(halfLatitude) * \(halfLatitude) \
-      + cos(\(latitude) * \(radians)) * cos(\(toLatitude) * \(radians)) \
-      * \(halfLongitude) * \(halfLongitude)
+  private static func distance(latitude: SQL, longitude: SQL, to alias: SQL) -> SQL {
+    let radians: SQL = "(pi() / 180)"
+    func whole(_ degrees: SQL) -> SQL { "((\(sql: degrees) + 1::float8) - 1::float8)" }
+    let (latitude, toLatitude) = (whole(latitude), whole("\(sql: alias).latitude"))
+    let (longitude, toLongitude) = (whole(longitude), whole("\(sql: alias).longitude"))
+    let halfLatitude: SQL = "sin((\(sql: toLatitude) - \(sql: latitude)) * \(sql: radians) / 2)"
+    let halfLongitude: SQL = "sin((\(sql: toLongitude) - \(sql: longitude)) * \(sql: radians) / 2)"
+    let chord: SQL = """
+      \(sql: halfLatitude) * \(sql: halfLatitude) \
+      + cos(\(sql: latitude) * \(sql: radians)) * cos(\(sql: toLatitude) * \(sql: radians)) \
+      * \(sql: halfLongitude) * \(sql: halfLongitude)
       """
-    return "2::float8 * 6371.0088::float8 * asin(least(1::float8, sqrt(\(chord))))"
+    return "2::float8 * 6371.0088::float8 * asin(least(1::float8, sqrt(\(sql: chord))))"
   }
 }

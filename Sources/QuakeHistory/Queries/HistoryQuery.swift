@@ -39,9 +39,7 @@ public struct HistoryQuery: Hashable, Sendable {
   package func count(over connection: Connection) throws -> Int64 {
     let summary = HistorySummary(
       historyQuery: self, range: try HistoryRange(self, over: connection))
-    let count = try summary.count.run { statement, parameters in
-      try connection.execute(statement, parameters, format: .binary).binaryInteger(0, 0) ?? 0
-    }
+    let count = try Self.run { try connection.row(summary.count, as: Int64.self) }
     return min(count, limit ?? count)
   }
 
@@ -54,12 +52,17 @@ public struct HistoryQuery: Hashable, Sendable {
   package func codes(over connection: Connection, _ body: (String) throws -> Void) throws {
     let summary = HistorySummary(
       historyQuery: self, range: try HistoryRange(self, over: connection))
-    try summary.codes.run { statement, parameters in
-      try connection.stream(statement, parameters) { rows in
-        for row in 0..<rows.rowCount {
-          if let code = rows.text(row, 0) { try body(code) }
-        }
-      }
+    try Self.run {
+      try connection.forEachRow(summary.codes) { row in try body(try row["code"]) }
+    }
+  }
+
+  /// Runs `body`; the server's errors about tokens become `StoreError`.
+  private static func run<Value>(_ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as PostgresError {
+      throw StoreError(token: error) ?? error
     }
   }
 }
@@ -116,14 +119,14 @@ extension HistoryQueryCursor {
     try HistoryReader.verify(last.token, over: connection)
     let number = last.token.number
     let isInRange = number > range.after ?? 0 && number <= range.upTo
-    let row = try connection.execute(
+    let found = try connection.firstRow(
       """
       select v.id
         from quake.change_transaction t
         join quake.quake_version v on v.transaction_id = t.transaction_id
-       where t.token = $1 order by v.id offset $2 limit 1
-      """, [.integer(number), .integer(last.position)])
-    guard isInRange, let version = row.integer(0, 0) else {
+       where t.token = \(number) order by v.id offset \(last.position) limit 1
+      """, as: Int64.self)
+    guard isInRange, let version = found else {
       throw StoreError(
         .badData, "there is no change \(last) in this part of the history",
         hint: "Use the cursor that came with the page before, and the same conditions.")
@@ -133,29 +136,21 @@ extension HistoryQueryCursor {
       needed: isAscending ? number - 1 : range.after, transaction: number, version: version,
       position: last.position)
     guard let codes else { return }
-    let statement: SQL =
-      isAscending
-      ? """
-      select v.code, v.op = 'truncate', max(v.id)
+    let (furthest, before): (SQL, SQL) = isAscending ? ("max", "<=") : ("min", ">=")
+    let rows = try connection.rows(
+      """
+      select v.code, v.op = 'truncate', \(sql: furthest)(v.id)
         from quake.change_transaction t
         join quake.quake_version v on v.transaction_id = t.transaction_id
-       where t.token = $1 and v.id <= $2 and (v.code = any ($3::text[]) or v.op = 'truncate')
+       where t.token = \(number) and v.id \(sql: before) \(version)
+         and (v.code = any (\(codes)::text[]) or v.op = 'truncate')
        group by 1, 2
-      """
-      : """
-      select v.code, v.op = 'truncate', min(v.id)
-        from quake.change_transaction t
-        join quake.quake_version v on v.transaction_id = t.transaction_id
-       where t.token = $1 and v.id >= $2 and (v.code = any ($3::text[]) or v.op = 'truncate')
-       group by 1, 2
-      """
-    let rows = try connection.execute(
-      statement, [.integer(number), .integer(version), .array(codes)])
-    for row in 0..<rows.rowCount {
-      if rows.bool(row, 1) == true {
-        truncate = rows.integer(row, 2)
-      } else if let code = rows.text(row, 0) {
-        versions[code] = rows.integer(row, 2)
+      """, as: (String?, Bool, Int64).self)
+    for (code, isTruncate, version) in rows {
+      if isTruncate {
+        truncate = version
+      } else if let code {
+        versions[code] = version
       }
     }
   }
@@ -220,13 +215,14 @@ struct HistoryRange {
   /// a purge has reached the beginning.
   ///
   /// - Parameters:
-  ///   - after: The parameter with the number after which to begin, or null.
-  ///   - upTo: That with the number of the last transaction.
-  static func conditions(after: String, upTo: String) -> [String] {
-    [
-      "(select \(after)::bigint is null or quake.history_covers(\(after)))",
+  ///   - after: The number after which to begin, or nil.
+  ///   - upTo: That of the last transaction.
+  static func conditions(after: Int64?, upTo: Int64) -> [SQL] {
+    let after: SQL = "\(after)::bigint"
+    return [
+      "(select \(sql: after) is null or quake.history_covers(\(sql: after)))",
       // Below the floor there are only the newest versions of events, which are not changes any more.
-      "t.token > (select greatest(f.token, \(after)) from quake.history_floor f)",
+      "t.token > (select greatest(f.token, \(sql: after)) from quake.history_floor f)",
       "t.token <= \(upTo)::bigint",
     ]
   }
@@ -253,8 +249,7 @@ public enum HistoryBound: Hashable, Sendable {
       return token
     case .number(let number): return try Self.token(number, over: connection)
     case .time(let time):
-      let text = try connection.execute("select quake.token_at($1)", [.text("\(time)")]).text(0, 0)
-      let token = try Self.token(text)
+      let token = try connection.row("select quake.token_at(\(time))", as: ChangeToken.self)
       do {
         try HistoryReader.verify(token, over: connection)
       } catch let error as StoreError where error.kind == .token(.expired) {
@@ -264,55 +259,39 @@ public enum HistoryBound: Hashable, Sendable {
       }
       return token
     case .oldest:
-      return try Self.token(try connection.execute("select quake.oldest_token()").text(0, 0))
+      return try connection.row("select quake.oldest_token()", as: ChangeToken.self)
     }
   }
 
   /// When the first transaction was committed, by the server's clock; nil if there was none yet.
   package static func firstCommit(over connection: Connection) throws(PostgresError) -> Timestamp? {
-    try connection.execute(
-      "select at from quake.change_transaction order by token limit 1", format: .binary
-    ).firstTimestamp
+    try connection.firstRow(
+      "select at from quake.change_transaction order by token limit 1", format: .binary,
+      as: Timestamp.self)
   }
 
   private static func token(
     _ number: Int64, over connection: Connection
   ) throws -> ChangeToken {
-    let row: QueryResult
+    let (found, newest): (ChangeToken?, ChangeToken)
     do throws(PostgresError) {
-      row = try connection.execute(
+      (found, newest) = try connection.row(
         """
         select (select t.token || '.' || t.nonce from quake.change_transaction t
-                 where t.token = $1 and quake.history_covers($1)), quake.latest_token()
-        """, [.integer(number)])
+                 where t.token = \(number) and quake.history_covers(\(number))), quake.latest_token()
+        """, as: (ChangeToken?, ChangeToken).self)
     } catch {
       throw StoreError(token: error) ?? error
     }
-    if let text = row.text(0, 0) { return try token(text) }
+    if let found { return found }
     if number == 0 {
       try HistoryReader.verify(.beginning, over: connection)
       return .beginning
     }
-    let newest = try token(row.text(0, 1))
     throw StoreError(
       .token(number > newest.number ? .future : .diverged), "there is no transaction \(number)",
       detail: "The newest token here is \(newest).",
       hint: "Numbers have gaps where a transaction failed at its commit.")
-  }
-
-  private static func token(_ text: String?) throws -> ChangeToken {
-    guard let token = text.flatMap({ ChangeToken($0) }) else {
-      throw StoreError(
-        .inconsistent, "the store's history has a token that is not of a token's form")
-    }
-    return token
-  }
-}
-
-extension QueryResult {
-  /// The moment that is the only value; nil if it is null, or there is no row.
-  var firstTimestamp: Timestamp? {
-    rowCount == 0 ? nil : binaryTimestamp(0, 0).map { Timestamp(microseconds: $0) }
   }
 }
 

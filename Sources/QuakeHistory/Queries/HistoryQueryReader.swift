@@ -82,7 +82,7 @@ package struct HistoryQueryReader {
           return page
         }
         return try connection.executePrepared(
-          page.statement, page.parameters(after: cursor), format: .binary, limit: limits.bytes)
+          page.statement(after: cursor), format: .binary, limit: limits.bytes)
       } catch {
         guard error.kind == .tooLarge, !isSmall else { throw StoreError(token: error) ?? error }
         isSmall = true
@@ -98,7 +98,7 @@ package struct HistoryQueryReader {
     if !isLast, remaining.map({ $0 > count }) ?? true { try prefetchPage(result) }
     for row in 0..<count {
       let (next, position) = try step(result, row, from: cursor)
-      if result.binaryBool(row, HistoryPage.passes) == true {
+      if result.binary(row, HistoryPage.passes).bool == true {
         try body(try change(result, row, at: position))
         remaining = remaining.map { $0 - 1 }
       }
@@ -110,21 +110,22 @@ package struct HistoryQueryReader {
   }
 
   private func isEdge(_ result: borrowing QueryResult, _ row: Int) -> Bool {
-    row >= 0 && result.binaryBool(row, HistoryPage.isEdge) == true
+    row >= 0 && result.binary(row, HistoryPage.isEdge).bool == true
   }
 
   private mutating func prefetchPage(_ result: borrowing QueryResult) throws {
     var end = cursor
     for row in 0..<result.rowCount { (end, _) = try step(result, row, from: end) }
     let ticket = try connection.prefetch(
-      page.statement, page.parameters(after: end), format: .binary, limit: limits.bytes)
+      page.statement(after: end), format: .binary, limit: limits.bytes)
     prefetch = (end, isSmall, ticket)
   }
 
   private mutating func change(
     _ result: borrowing QueryResult, _ row: Int, at position: Int64
   ) throws -> Change {
-    if let transaction, transaction.token.number == result.binaryInteger(row, 0) {
+    let number = result.binary(row, ChangeDecoder.token).integer
+    if let transaction, transaction.token.number == number {
       return try ChangeDecoder.columns.change(result, row, of: transaction, at: position)
     }
     let new = try ChangeDecoder.columns.transaction(result, row)
@@ -136,9 +137,9 @@ package struct HistoryQueryReader {
   private func step(
     _ result: borrowing QueryResult, _ row: Int, from cursor: HistoryQueryCursor
   ) throws -> (HistoryQueryCursor, Int64) {
-    guard let number = result.binaryInteger(row, 0),
-      let version = result.binaryInteger(row, ChangeDecoder.version),
-      var position = result.binaryInteger(row, HistoryPage.position),
+    guard let number = result.binary(row, ChangeDecoder.token).integer,
+      let version = result.binary(row, ChangeDecoder.version).integer,
+      var position = result.binary(row, HistoryPage.position).integer,
       // A number above these limits is no position; the limit keeps sums from overflowing.
       [number, version, position].allSatisfy({ $0.magnitude < 1 << 60 })
     else {

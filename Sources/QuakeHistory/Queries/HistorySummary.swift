@@ -3,74 +3,48 @@ package import QuakeModel
 
 /// The statements that answer a query with a count or codes instead of changes.
 struct HistorySummary {
-  /// A statement and its parameters.
-  struct Query {
-    let statement: SQL
-    let parameters: [Parameter]
-
-    /// Runs `body`; the server's errors about tokens become `StoreError`.
-    func run<Value>(_ body: (SQL, [Parameter]) throws -> Value) throws -> Value {
-      do {
-        return try body(statement, parameters)
-      } catch let error as PostgresError {
-        throw StoreError(token: error) ?? error
-      }
-    }
-  }
 
   let historyQuery: HistoryQuery
   let range: HistoryRange
 
   /// How many changes there are, regardless of the limit.
-  var count: Query {
+  var count: SQL {
     var filter = historyQuery.filter
     filter.operations = nil
-    let conditions = HistoryConditions(filter, firstParameter: 3)
+    let conditions = HistoryConditions(filter)
     // Without a condition on single changes, the counts of the transactions are the answer.
-    guard conditions.change.isEmpty else { return query { "select count(*) \($0)" } }
+    guard conditions.change.isEmpty else { return "select count(*) \(sql: changes)" }
     let counts = HistoryConditions.counted(historyQuery.filter).joined(separator: " + ")
-    return Query(
-      statement: SQL(
-        trusted: """
-          select coalesce(sum(\(counts)), 0)::bigint
-            from quake.change_transaction t where \(transactionConditions(conditions))
-          """),
-      parameters: parameters(conditions))
+    return """
+      select coalesce(sum(\(sql: counts)), 0)::bigint
+        from quake.change_transaction t where \(sql: transactionConditions(conditions))
+      """
   }
 
   /// The codes of the events with changes.
-  var codes: Query {
-    query { changes in
-      """
-      select distinct v.code collate "C" as code \(changes) and v.op <> 'truncate'
-       order by code \(historyQuery.order == .descending ? "desc" : "")
-       \(historyQuery.limit.map { "limit \($0)" } ?? "")
-      """
-    }
+  var codes: SQL {
+    """
+    select distinct v.code collate "C" as code \(sql: changes) and v.op <> 'truncate'
+     order by code \(sql: historyQuery.order == .descending ? "desc" : "")
+     limit \(historyQuery.limit)
+    """
   }
 
-  private func query(_ select: (_ changes: String) -> String) -> Query {
-    let conditions = HistoryConditions(historyQuery.filter, firstParameter: 3)
+  /// The rest of a statement that selects from the changes.
+  private var changes: SQL {
+    let conditions = HistoryConditions(historyQuery.filter)
     let all = HistoryConditions.all([transactionConditions(conditions)] + conditions.change)
-    return Query(
-      statement: SQL(
-        trusted: select(
-          """
-          from quake.change_transaction t
-          join quake.quake_version v on v.transaction_id = t.transaction_id
-          \(conditions.before)
-          where \(all)
-          """)),
-      parameters: parameters(conditions))
+    return """
+      from quake.change_transaction t
+      join quake.quake_version v on v.transaction_id = t.transaction_id
+      \(sql: conditions.before)
+      where \(sql: all)
+      """
   }
 
-  private func parameters(_ conditions: HistoryConditions) -> [Parameter] {
-    [.integer(range.after), .integer(range.upTo)] + conditions.parameters
-  }
-
-  private func transactionConditions(_ conditions: HistoryConditions) -> String {
+  private func transactionConditions(_ conditions: HistoryConditions) -> SQL {
     HistoryConditions.all(
-      HistoryRange.conditions(after: "$1", upTo: "$2") + conditions.transaction)
+      HistoryRange.conditions(after: range.after, upTo: range.upTo) + conditions.transaction)
   }
 }
 
@@ -92,7 +66,7 @@ package enum HistoryDifference {
     let from = try start.resolve(over: connection)
     let to = try end?.resolve(over: connection) ?? HistoryReader.latestToken(over: connection)
     do {
-      try connection.stream(statement, [.text("\(from)"), .text("\(to)")]) { rows in
+      try connection.stream(statement(from, to)) { rows in
         for row in 0..<rows.rowCount { try body(try difference(rows, row)) }
       }
     } catch let error as PostgresError {
@@ -103,22 +77,30 @@ package enum HistoryDifference {
   private static func difference(
     _ rows: borrowing QueryResult, _ row: Int
   ) throws -> EventDifference {
-    guard let op = rows.text(row, 0).flatMap({ ChangeOperation(rawValue: $0) }),
-      let code = rows.text(row, 1)
-    else {
-      throw StoreError(.inconsistent, "the history holds an operation that is not known")
+    let op = try ChangeDecoder.operation(rows.binary(row, Column.operation))
+    guard let code = rows.binary(row, Column.code).text else {
+      throw StoreError(.inconsistent, "the history holds a change of no event")
     }
-    let columns = QuakeColumn.allCases.count
     return EventDifference(
-      op: op, code: code, changed: rows.binaryTextArray(row, 2) ?? [],
-      old: op == .insert ? nil : try rows.record(row, firstColumn: 3),
-      new: op == .delete ? nil : try rows.record(row, firstColumn: 3 + columns))
+      op: op, code: code, changed: rows.binary(row, Column.changed).textArray ?? [],
+      old: op == .insert ? nil : try rows.record(row, firstColumn: Column.old),
+      new: op == .delete ? nil : try rows.record(row, firstColumn: Column.new))
   }
 
-  private static let statement = SQL(
-    trusted: """
-      select d.op, d.code, d.changed, \(QuakeColumn.list(of: "(d.old)")),
-             \(QuakeColumn.list(of: "(d.new)"))
-        from quake.difference($1, $2) with ordinality d order by d.ordinality
-      """)
+  /// The columns of `statement`. Both events have all columns of `QuakeColumn`, whose positions count.
+  private enum Column {
+    static let operation = 0
+    static let code = 1
+    static let changed = 2
+    static let old = 3
+    static let new = old + QuakeColumn.allCases.count
+  }
+
+  private static func statement(_ from: ChangeToken, _ to: ChangeToken) -> SQL {
+    """
+    select d.op, d.code, d.changed, \(sql: QuakeColumn.list(of: "(d.old)")),
+           \(sql: QuakeColumn.list(of: "(d.new)"))
+      from quake.difference(\(from), \(to)) with ordinality d order by d.ordinality
+    """
+  }
 }

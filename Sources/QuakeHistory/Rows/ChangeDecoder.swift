@@ -3,6 +3,9 @@ internal import QuakeModel
 
 /// Makes transactions and changes of the rows that a statement about the history returns, in one of two
 /// layouts. In both the fields come in the order of the tables' columns.
+///
+/// Values are read by position, because a page has hundreds of changes of ninety fields. The positions are here
+/// alone, beside the lists of columns that they count.
 enum ChangeDecoder {
   /// Transaction, version and previous version are whole rows of their tables. The statement has a few
   /// columns instead of almost ninety, which more than halves its cost where it returns one change.
@@ -30,8 +33,8 @@ enum ChangeDecoder {
   /// row as `row`.
   ///
   /// - Parameter previous: The whole row of the event's version before, or null.
-  static func compositeList(previous: String) -> String {
-    "t.token, v.id, host(t.client_address), t.row, v.row, \(previous)"
+  static func compositeList(previous: SQL) -> SQL {
+    "t.token, v.id, host(t.client_address), t.row, v.row, \(sql: previous)"
   }
 
   /// The columns of a statement whose transaction and version have their columns under an alias; those of
@@ -43,13 +46,14 @@ enum ChangeDecoder {
   ///   - version: What is returned as the number of the version, alias `v`.
   ///   - event: The alias or the composite value with the event's columns.
   static func columnList(
-    transaction t: String, updated: String = "updated", version: String = "v.id",
-    event: String = "v"
-  ) -> String {
-    let fields = transactionFields.map { "\(t).\($0 == "updated" ? updated : $0)" }
+    transaction t: SQL, updated: SQL = "updated", version: SQL = "v.id", event: SQL = "v"
+  ) -> SQL {
+    let fields = transactionFields.map { field -> SQL in
+      field == "updated" ? "\(sql: t).\(sql: updated)" : "\(sql: t).\(identifier: field)"
+    }
     return """
-      \(t).token, \(version), host(\(t).client_address), \(fields.joined(separator: ", ")), \
-      v.op, v.changed, \(QuakeColumn.list(of: event))
+      \(sql: t).token, \(sql: version), host(\(sql: t).client_address), \
+      \(sql: fields.joined(separator: ", ")), v.op, v.changed, \(sql: QuakeColumn.list(of: event))
       """
   }
 
@@ -74,7 +78,7 @@ enum ChangeDecoder {
         client: page.binary(row, Self.client), row: page.binary(row, Self.transaction))
     case .columns:
       var column = Self.transaction
-      return try Self.transaction(page.text(row, Self.client)) {
+      return try Self.transaction(page.binary(row, Self.client).text) {
         defer { column += 1 }
         return page.binary(row, column)
       }
@@ -140,7 +144,7 @@ enum ChangeDecoder {
       let column = versionColumn
       return Version(
         op: try Self.operation(page.binary(row, column)),
-        changed: page.binaryTextArray(row, column + 1) ?? [],
+        changed: page.binary(row, column + 1).textArray ?? [],
         event: try page.record(row, firstColumn: column + 2))
     }
   }
@@ -187,13 +191,13 @@ enum ChangeDecoder {
 
   /// The code of the event in a row of `columns`; nil for a truncate.
   static func code(_ page: borrowing QueryResult, _ row: Int) -> String? {
-    page.text(row, columns.versionColumn + 2 + QuakeColumn.code.rawValue)
+    page.binary(row, columns.versionColumn + 2 + QuakeColumn.code.rawValue).text
   }
 
   /// How many changes the transaction in a row of `columns` has.
   static func changeCount(_ page: borrowing QueryResult, _ row: Int) -> Int64 {
     let first = transaction + insertedField
-    return (first..<first + 4).reduce(0) { $0 + (page.binaryInteger(row, $1) ?? 0) }
+    return (first..<first + 4).reduce(0) { $0 + (page.binary(row, $1).integer ?? 0) }
   }
 }
 
@@ -228,12 +232,12 @@ struct BulkChangeDecoder {
   ///   - version: The alias of the version.
   ///   - previous: The whole row of the event's version before, or null.
   static func columnList(
-    transaction t: String, isFirst: String, version v: String, previous: String
-  ) -> String {
+    transaction t: SQL, isFirst: SQL, version v: SQL, previous: SQL
+  ) -> SQL {
     """
-    \(t).token, \(v).id, case when \(isFirst) then \(t).row end, \
-    case when \(isFirst) then host(\(t).client_address) end, \
-    \(v).op, \(v).changed, \(QuakeColumn.list(of: v)), \(previous)
+    \(sql: t).token, \(sql: v).id, case when \(sql: isFirst) then \(sql: t).row end, \
+    case when \(sql: isFirst) then host(\(sql: t).client_address) end, \
+    \(sql: v).op, \(sql: v).changed, \(sql: QuakeColumn.list(of: v)), \(sql: previous)
     """
   }
 

@@ -3,8 +3,13 @@ package import QuakeModel
 
 extension QuakeColumn {
   /// The event's columns of a table, an alias or a composite value, in their order.
-  package static func list(of table: String) -> String {
-    allCases.map { "\(table).\($0.name)" }.joined(separator: ", ")
+  package static func list(of table: SQL) -> SQL { allCases.list(of: table) }
+}
+
+extension Sequence<QuakeColumn> {
+  /// These columns of a table, an alias or a composite value, in their order.
+  package func list(of table: SQL) -> SQL {
+    map { "\(sql: table).\(identifier: $0.name)" }.joined(separator: ", ")
   }
 }
 
@@ -48,17 +53,14 @@ extension Connection {
   /// costs less than rows do.
   ///
   /// - Parameters:
-  ///   - query: The query, with `$1`, `$2`, ... for the parameters.
-  ///   - parameters: Their values.
+  ///   - query: The query.
   ///   - columns: The columns that the query returns, in its order. If there are none, it returns one column,
   ///     which is not read.
   package func copyEvents(
-    _ query: SQL, _ parameters: [Parameter] = [], columns: [QuakeColumn] = QuakeColumn.allCases,
+    _ query: SQL, columns: [QuakeColumn] = QuakeColumn.allCases,
     _ body: (QuakeRecord) throws -> Void
   ) throws {
-    try copyOut(
-      query, parameters, columns: max(columns.count, 1), rowLimit: Self.longestRow
-    ) { rows in
+    try copyOut(query, columns: max(columns.count, 1), rowLimit: Self.longestRow) { rows in
       var record = QuakeRecord()
       while try rows.nextRow() {
         try rows.read(&record, columns: columns)

@@ -66,9 +66,8 @@ final class BulkImport {
     if case .afterSnapshot = start { ids = nil } else { ids = IDClaimTracker() }
     var isLate = true
     if let generated = total.generated {
-      let state = try connections[0].execute(
-        ImportStatements.state, [.text(generated.description)])
-      isLate = state.bool(0, 0) ?? true
+      (isLate, _, _) = try connections[0].row(
+        ImportStatements.state(asOf: generated), as: (Bool, Bool, Bool).self)
     }
     let copying = BulkWriter.Copying(start: start, first: total, isLate: isLate)
     mostBatchBytes = Self.mostBytes / (connections.count + 1)

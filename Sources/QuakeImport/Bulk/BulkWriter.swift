@@ -1,5 +1,6 @@
 internal import Basics
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
 
 /// Writes batches of records over one connection, in the transaction that is open there.
@@ -49,7 +50,7 @@ final class BulkWriter {
   private let columns: [QuakeColumn]
   /// A merge of no records yet.
   private let blankMerge: ImportMerge
-  private let storedStatement: SQL
+  private let contents: SQL
   /// When the snapshot was generated; nil: unknown.
   private let generated: Timestamp?
   /// The number of the import's row.
@@ -80,7 +81,7 @@ final class BulkWriter {
     options = merge.options
     columns = merge.columns
     generated = merge.generated
-    storedStatement = ImportStatements.stored(merge.columns)
+    contents = merge.columns.list(of: "q")
     self.importID = importID
     self.start = start
     self.copying = copying
@@ -93,13 +94,12 @@ final class BulkWriter {
     try connection.execute(
       """
       select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true),
-             set_config('work_mem', '16MB', true), set_config('quake.author', $1, true),
-             set_config('quake.context', $2, true), set_config('quake.import', $3, true),
+             set_config('work_mem', '16MB', true),
+             set_config('quake.author', \(options.author), true),
+             set_config('quake.context', \(options.context ?? options.feed), true),
+             set_config('quake.import', \("\(importID)"), true),
              set_config('quake.keep_deleted', 'on', true)
-      """,
-      [
-        .text(options.author), .text(options.context ?? options.feed), .text(String(importID)),
-      ])
+      """)
   }
 
   /// Writes a batch, or stages it.
@@ -238,27 +238,18 @@ final class BulkWriter {
   private func isAnyKnown(_ claims: [IDClaim], codes: [String]) throws -> Bool {
     guard !claims.isEmpty || !codes.isEmpty else { return false }
     let ids = claims.map(\.id)
-    return try connection.executePrepared(
-      ImportStatements.isAnyKnown, [.array(codes + ids), .array(ids)]
-    ).bool(0, 0) ?? true
+    return try connection.row(
+      ImportStatements.isAnyKnown(codes + ids, claimed: ids), prepared: true, as: Bool.self)
   }
 
   private func addAliases(_ claims: [IDClaim]) throws {
     guard !claims.isEmpty else { return }
     hasUnresolvedCopies = true
-    try connection.executePrepared(
-      ImportStatements.addAliases,
-      [
-        .array(claims.map(\.id)), .array(claims.map(\.code)), .text(generated?.description),
-      ])
+    try connection.executePrepared(ImportStatements.addAliases(claims, asOf: generated))
   }
 
   private var copyStatement: SQL {
-    SQL(
-      trusted: """
-        copy quake.quake (\(columns.map(\.name).joined(separator: ", ")), as_of)
-        from stdin (format binary)
-        """)
+    "copy quake.quake (\(sql: ImportStatements.names(columns)), as_of) from stdin (format binary)"
   }
 
   /// Whether an event is stored already, another session is inserting it, or it has just been deleted. A
@@ -281,10 +272,12 @@ final class BulkWriter {
     for start in stride(from: 0, to: batch.count, by: Self.lookedUpTogether) {
       let places = start..<min(start + Self.lookedUpTogether, batch.count)
       let stored = try connection.executePrepared(
-        storedStatement, [.array(batch.eventCodes(places))], format: .binary)
+        ImportStatements.stored(batch.eventCodes(places), contents), format: .binary)
       found += stored.rowCount
-      for row in 0..<stored.rowCount where stored.binaryBool(row, 1) == true {
-        batch.skip(ifIn: stored, row: row, code: 0, from: 2)
+      // By position, because each record is compared, byte by byte, with the columns that follow these two.
+      let (code, isComparable, first) = (0, 1, 2)
+      for row in 0..<stored.rowCount where stored.binary(row, isComparable).bool == true {
+        batch.skip(ifIn: stored, row: row, code: code, from: first)
       }
     }
     return found
@@ -325,8 +318,7 @@ final class BulkWriter {
   ) throws {
     let codes = rejects.compactMap(\.reject.code)
     guard start == .besideStoredEvents, !codes.isEmpty else { return }
-    let isMissing = try connection.execute(ImportStatements.isAnyMissing, [.array(codes)])
-    guard isMissing.bool(0, 0) == false else {
+    guard try !connection.row(ImportStatements.isAnyMissing(codes), as: Bool.self) else {
       throw WholeSourceNeeded(reason: "it rejects events that were counted as missing")
     }
   }

@@ -19,16 +19,17 @@ struct DeletedEvents {
   ///   - asOf: When the snapshot was generated.
   ///   - merge: Merges the staged records. The trigger on inserts refuses an event that was deleted after
   ///     the records were removed; then all of it begins anew.
-  func mergeOthers(
-    asOf: Parameter, _ merge: () throws(PostgresError) -> QueryResult
-  ) throws(PostgresError) -> QueryResult {
+  func mergeOthers<Counts>(
+    asOf: SQL, _ merge: () throws(PostgresError) -> Counts
+  ) throws(PostgresError) -> Counts {
     var attempts = 0
     while true {
       attempts += 1
       try connection.execute("savepoint quake_merge")
       do throws(PostgresError) {
-        let anyDeleted = try connection.execute("select exists (select from quake.tombstone)")
-        if anyDeleted.bool(0, 0) != false { try connection.execute(Self.removeStaged, [asOf]) }
+        if try connection.row("select exists (select from quake.tombstone)", as: Bool.self) {
+          try connection.execute(Self.removeStaged(asOf))
+        }
         let result = try merge()
         try connection.execute("release savepoint quake_merge")
         return result
@@ -42,49 +43,50 @@ struct DeletedEvents {
   }
 
   /// Whether the tombstone `d` keeps out a record of that origin time.
-  private static func keepsOut(_ time: String) -> String {
-    "(d.older_than is null or \(time) is null or \(time) <= now() - d.older_than)"
+  private static func keepsOut(_ time: SQL) -> SQL {
+    "(d.older_than is null or \(sql: time) is null or \(sql: time) <= now() - d.older_than)"
   }
 
-  /// Removes the staged records of deleted events. $1: when the snapshot was generated.
-  private static let removeStaged = SQL(
-    trusted: """
-      with fresh as materialized (
-        select s.code, s.ids, s.time from pg_temp.quake_staging s
-         where s.reject_reason is null
-           and not exists (select from quake.quake q where q.code = s.code)
-      ), named (code, id, time) as materialized (
-        select f.code, f.code, f.time from fresh f
-         union
-        select f.code, i.id, f.time
-          from fresh f
-         cross join lateral unnest(string_to_array(btrim(f.ids, ','), ',')) i (id)
-         where i.id <> ''
-      ), linked (code, target, time) as materialized (
-        select n.code, n.id, n.time from named n
-         union
-        select n.code, a.code, n.time from named n join quake.quake_alias a on a.id = n.id
-      ), live (code) as materialized (
-        select distinct l.code from linked l join quake.quake q on q.code = l.target
-      ), dead (code, target) as materialized (
-        select l.code, min(l.target)
-          from linked l
-          join quake.tombstone d on d.code = l.target
-          left join quake.tombstone o on o.code = l.code
-          left join live v on v.code = l.code
-         where \(keepsOut("l.time")) and (o.code is not null or v.code is null)
-         group by l.code
-      ), removed as (
-        delete from pg_temp.quake_staging s using dead d
-         where s.code = d.code and s.reject_reason is null
-      )
-      insert into quake.quake_alias (id, code, as_of)
-      select distinct on (n.id) n.id, d.target, $1::timestamptz
-        from dead d join named n on n.code = d.code
-       where n.id <> d.target
-         and not exists (select from quake.quake q where q.code = n.id)
-         and not exists (select from quake.tombstone o where o.code = n.id)
-       order by n.id, d.target
-      on conflict (id) do nothing
-      """)
+  /// Removes the staged records of deleted events.
+  private static func removeStaged(_ asOf: SQL) -> SQL {
+    """
+    with fresh as materialized (
+      select s.code, s.ids, s.time from pg_temp.quake_staging s
+       where s.reject_reason is null
+         and not exists (select from quake.quake q where q.code = s.code)
+    ), named (code, id, time) as materialized (
+      select f.code, f.code, f.time from fresh f
+       union
+      select f.code, i.id, f.time
+        from fresh f
+       cross join lateral unnest(string_to_array(btrim(f.ids, ','), ',')) i (id)
+       where i.id <> ''
+    ), linked (code, target, time) as materialized (
+      select n.code, n.id, n.time from named n
+       union
+      select n.code, a.code, n.time from named n join quake.quake_alias a on a.id = n.id
+    ), live (code) as materialized (
+      select distinct l.code from linked l join quake.quake q on q.code = l.target
+    ), dead (code, target) as materialized (
+      select l.code, min(l.target)
+        from linked l
+        join quake.tombstone d on d.code = l.target
+        left join quake.tombstone o on o.code = l.code
+        left join live v on v.code = l.code
+       where \(sql: keepsOut("l.time")) and (o.code is not null or v.code is null)
+       group by l.code
+    ), removed as (
+      delete from pg_temp.quake_staging s using dead d
+       where s.code = d.code and s.reject_reason is null
+    )
+    insert into quake.quake_alias (id, code, as_of)
+    select distinct on (n.id) n.id, d.target, \(sql: asOf)
+      from dead d join named n on n.code = d.code
+     where n.id <> d.target
+       and not exists (select from quake.quake q where q.code = n.id)
+       and not exists (select from quake.tombstone o where o.code = n.id)
+     order by n.id, d.target
+    on conflict (id) do nothing
+    """
+  }
 }

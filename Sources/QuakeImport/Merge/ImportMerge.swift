@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
 
 /// Merges the staged records: first the contents, then identities, deletions by the agency, and absences.
@@ -20,7 +21,7 @@ struct ImportMerge {
   /// Up to this number of rows the planner's estimates for a new temporary table are good enough.
   private static let analyzeFrom = 20_000
 
-  private var asOf: Parameter { .text(generated?.description) }
+  private var asOf: SQL { "\(generated)::timestamptz" }
 
   /// Prepares the staged records for queries: only the last record of each code stays.
   ///
@@ -39,50 +40,66 @@ struct ImportMerge {
 
   /// Merges the records that are new or different.
   func merge(_ batch: inout ImportReport) throws {
-    let state = try connection.execute(ImportStatements.state, [asOf])
-    let isLate = state.bool(0, 0) ?? false
+    let (isLate, hasWithdrawn, hasSuperseded) = try connection.row(
+      ImportStatements.state(asOf: generated), as: (Bool, Bool, Bool).self)
     let overwrites = options.policy.overwrites
     let agency = deletions(isLate: isLate)
     let deleted = hasDeletions ? try agency.removeStaged() : nil
-    let returning = overwrites && state.bool(0, 1) == true ? try agency.returning() : nil
+    let returning = overwrites && hasWithdrawn ? try agency.returning() : nil
     let statements = ImportStatements(
-      columns: columns, inferred: inferred, policy: options.policy, isLate: isLate,
-      hidesNew: !isLate && columns.contains(.ids)
-        && (state.bool(0, 1) == true || state.bool(0, 2) == true),
-      restores: returning != nil)
+      columns: columns, inferred: inferred, policy: options.policy, asOf: asOf, isLate: isLate,
+      hidesNew: !isLate && columns.contains(.ids) && (hasWithdrawn || hasSuperseded),
+      restoring: returning?.codes)
     if options.policy == .error { try refuseConflicts(statements) }
     try connection.execute(
       """
-      select set_config('quake.author', $1, true), set_config('quake.context', $2, true),
+      select set_config('quake.author', \(options.author), true),
+             set_config('quake.context', \(options.context ?? options.feed), true),
              set_config('quake.keep_deleted', 'on', true), set_config('quake.foreign', 'off', true)
-      """, [.text(options.author), .text(options.context ?? options.feed)])
-    let parameters = [asOf] + (returning.map { [.text($0.codes)] } ?? [])
-    let counts = try DeletedEvents(connection: connection).mergeOthers(asOf: asOf) {
-      () throws(PostgresError) in try connection.execute(statements.merge, parameters)
+      """)
+    let merged = try DeletedEvents(connection: connection).mergeOthers(asOf: asOf) {
+      () throws(PostgresError) in
+      try connection.row(statements.merge) { row throws(PostgresError) in
+        Merged(
+          inserted: try row["inserted"], updated: try row["updated"],
+          insertedCodes: try row["inserted_codes"], own: try row["own"],
+          hasForeign: try row["has_foreign"] ?? false)
+      }
     }
-    let inserted = counts.text(0, 2)
-    batch.inserted = counts.integer(0, 0) ?? 0
-    batch.updated = counts.integer(0, 1) ?? 0
+    batch.inserted = merged.inserted
+    batch.updated = merged.updated
     let foreign =
-      counts.bool(0, 4) == true
-      ? try rejectForeign(with: statements.rejectForeign, &batch) : []
+      merged.hasForeign ? try rejectForeign(with: statements.rejectForeign, &batch) : []
     batch.unchanged =
       batch.seen - batch.rejected - batch.duplicate - batch.inserted - batch.updated
-    if options.policy == .incoming, try hasNewer() {
-      batch.stale = try connection.execute(statements.countStale).integer(0, 0) ?? 0
+    if options.policy == .incoming,
+      try connection.row(ImportStatements.hasNewer(asOf: asOf), as: Bool.self)
+    {
+      batch.stale = try connection.row(statements.countStale, as: Int64.self)
     }
     if let returning {
       try agency.restore(returning)
       batch.restored += returning.count
     }
     // An event that is known as an id of another one is superseded, or has just been inserted.
-    var own = counts.text(0, 3)
-    if overwrites, state.bool(0, 2) == true {
-      own = try connection.execute(IdentityStatements.own, [.text(own)]).text(0, 0)
+    var own = merged.own
+    if overwrites, hasSuperseded {
+      own = try connection.row(IdentityStatements.own(new: own), as: String?.self)
     }
     try resolveIdentities(&batch, isLate: isLate, own: own, without: foreign)
     if let deleted { try agency.withdraw(deleted, &batch) }
-    if overwrites { try countAbsences(&batch, inserted: inserted) }
+    if overwrites { try countAbsences(&batch, inserted: merged.insertedCodes) }
+  }
+
+  /// What `ImportStatements.merge` returns. Arrays of codes stay texts, because they are only parameters of other
+  /// statements.
+  private struct Merged {
+    var inserted: Int64
+    var updated: Int64
+    var insertedCodes: String?
+    /// The events that are known as ids of another one.
+    var own: String?
+    var hasForeign: Bool
   }
 
   private func deletions(isLate: Bool) -> AgencyDeletions {
@@ -94,32 +111,23 @@ struct ImportMerge {
   private func rejectForeign(
     with statement: SQL, _ batch: inout ImportReport
   ) throws(PostgresError) -> Set<String> {
-    let rejected = try connection.execute(statement)
-    var codes: Set<String> = []
-    for row in 0..<rejected.rowCount {
-      batch.rejected += 1
-      let code = rejected.text(row, 3) ?? ""
-      codes.insert(code)
-      guard batch.firstReject == nil else { continue }
-      batch.firstReject = ImportReject(
-        place: rejected.text(row, 0) ?? "", reason: rejected.text(row, 1) ?? "",
-        raw: rejected.text(row, 2) ?? "", code: code)
+    let rejected = try connection.rows(statement, as: (String, String, String, String).self)
+    batch.rejected += Int64(rejected.count)
+    if batch.firstReject == nil, let (place, reason, raw, code) = rejected.first {
+      batch.firstReject = ImportReject(place: place, reason: reason, raw: raw, code: code)
     }
-    return codes
+    return Set(rejected.map { $0.3 })
   }
 
   /// Whether any claim is new.
   func hasNewClaims() throws -> Bool {
-    try readClaims(without: [])?.isNull(0, 0) == false
-  }
-
-  private func hasNewer() throws -> Bool {
-    try connection.execute(ImportStatements.hasNewer, [asOf]).bool(0, 0) ?? false
+    try readClaims(without: []).ids != nil
   }
 
   private func refuseConflicts(_ statements: ImportStatements) throws {
-    let conflict = try connection.execute(statements.firstConflict)
-    guard let code = conflict.text(0, 0), let count = conflict.integer(0, 1) else { return }
+    let (code, count) = try connection.row(
+      statements.firstConflict, as: (String?, Int64).self)
+    guard let code else { return }
     throw ImportRefusal(
       "\(count) of the events \(count == 1 ? "is" : "are") in the store with other contents, the first: \"\(code)\"",
       hint: "Choose another merge policy to overwrite or to keep them.")
@@ -133,8 +141,8 @@ struct ImportMerge {
   private func resolveIdentities(
     _ batch: inout ImportReport, isLate: Bool, own: String?, without foreign: Set<String>
   ) throws {
-    let claimed = try readClaims(without: foreign)
-    try resolve(claimed?.text(0, 0), by: claimed?.text(0, 1), own: own, isLate: isLate, &batch)
+    let (ids, successors) = try readClaims(without: foreign)
+    try resolve(ids, by: successors, own: own, isLate: isLate, &batch)
   }
 
   /// Does the same for events that were copied straight into the table, whose claims have been added as
@@ -144,7 +152,7 @@ struct ImportMerge {
     try connection.execute(
       "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
     )
-    let own = try connection.execute(IdentityStatements.ownCopied, [asOf]).text(0, 0)
+    let own = try connection.row(IdentityStatements.ownCopied(asOf: asOf), as: String?.self)
     try connection.execute(
       "select set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true)"
     )
@@ -159,25 +167,37 @@ struct ImportMerge {
     _ ids: String?, by successors: String?, own: String?, isLate: Bool, _ batch: inout ImportReport
   ) throws {
     guard ids != nil || own != nil else { return }
-    let statements = IdentityStatements(policy: options.policy, isLate: isLate)
+    let statements = IdentityStatements(
+      ids: ids, successors: successors, own: own, policy: options.policy, asOf: asOf,
+      isLate: isLate)
     try connection.execute(ImportStatements.createStaging)
-    let counts = try connection.execute(
-      statements.resolve, [asOf, .text(ids), .text(successors), .text(own)])
-    batch.superseded += counts.integer(0, 0) ?? 0
-    batch.restored += counts.integer(0, 1) ?? 0
-    guard !counts.isNull(0, 2) else { return }
-    try connection.execute(
-      IdentityStatements.mark, (2..<7).map { .text(counts.text(0, $0)) })
+    let marks: IdentityStatements.Marks? = try connection.row(statements.resolve) {
+      row throws(PostgresError) in
+      batch.superseded += try row["superseded"]
+      batch.restored += try row["restored"]
+      guard let targets: String = try row["targets"] else { return nil }
+      return IdentityStatements.Marks(
+        targets: targets, validated: try row["validated"], withdrawnAt: try row["withdrawn_at"],
+        supersededBy: try row["superseded_by"], returns: try row["returns"])
+    }
+    if let marks { try connection.execute(IdentityStatements.mark(marks)) }
   }
 
-  /// The claimed ids and the events that claim them, where the claim is new.
-  private func readClaims(without foreign: Set<String>) throws -> QueryResult? {
-    guard columns.contains(.ids) else { return nil }
-    guard var claims else { return try connection.execute(IdentityStatements.claimed(columns)) }
-    claims.removeAll { foreign.contains($0.code) }
-    guard !claims.isEmpty else { return nil }
-    return try connection.execute(
-      IdentityStatements.claimedAmong, [.array(claims.map(\.id)), .array(claims.map(\.code))])
+  /// The claimed ids and the events that claim them, where the claim is new, as the texts of arrays; nil: there are
+  /// none.
+  private func readClaims(
+    without foreign: Set<String>
+  ) throws -> (ids: String?, successors: String?) {
+    guard columns.contains(.ids) else { return (nil, nil) }
+    let statement: SQL
+    if var claims {
+      claims.removeAll { foreign.contains($0.code) }
+      guard !claims.isEmpty else { return (nil, nil) }
+      statement = IdentityStatements.claimed(among: claims)
+    } else {
+      statement = IdentityStatements.claimed(columns)
+    }
+    return try connection.row(statement, as: (String?, String?).self)
   }
 
   /// Counts the events that are missing, and withdraws or restores events accordingly.
@@ -187,40 +207,33 @@ struct ImportMerge {
     guard generated != nil else { return }
     let limits = options.limits
     let limit = limits?.onlyCountsAbsences == false ? limits?.withdrawnAfter : nil
-    var touched = [try connection.execute(AbsenceStatements.clear, [asOf]).text(0, 0)]
+    var touched = [try connection.row(AbsenceStatements.clear(asOf: asOf), as: String?.self)]
     if let inserted {
       touched.append(
-        try connection.execute(AbsenceStatements.countForInserted, [asOf, .text(inserted)])
-          .text(0, 0))
+        try connection.row(
+          AbsenceStatements.countForInserted(inserted, asOf: asOf), as: String?.self))
     }
     // The service may have cut a longer snapshot off.
     let scope = batch.seen < SnapshotScope.longest ? self.scope : nil
     if let scope {
-      let parameters = scope.parameters + [.text(scope.scope.name)]
-      if try isLate(in: scope) {
-        touched.append(
-          try connection.execute(AbsenceStatements.countLate, parameters).text(0, 0))
+      if try connection.row(AbsenceStatements.isLate(scope), as: Bool.self) {
+        touched.append(try connection.row(AbsenceStatements.countLate(scope), as: String?.self))
       } else {
-        let every = parameters + [.integer(limit.map { Int64($0) })]
-        if try connection.execute(AbsenceStatements.count, every).integer(0, 0) ?? 0 > 0 {
-          batch.withdrawn +=
-            try connection.execute(AbsenceStatements.withdraw, every).integer(0, 0) ?? 0
+        let due = try connection.row(AbsenceStatements.count(scope, times: limit), as: Int64.self)
+        if due > 0 {
+          batch.withdrawn += try connection.row(
+            AbsenceStatements.withdraw(scope, times: limit), as: Int64.self)
         }
       }
     }
     guard let limit else { return }
     for case .some(let codes) in touched {
-      let counts = try connection.execute(
-        AbsenceStatements.review,
-        [asOf, .text(codes), .text(scope?.scope.name), .integer(Int64(limit))])
-      batch.withdrawn += counts.integer(0, 0) ?? 0
-      batch.restored += counts.integer(0, 1) ?? 0
+      let (withdrawn, restored) = try connection.row(
+        AbsenceStatements.review(codes, asOf: asOf, feed: scope?.name, times: limit),
+        as: (Int64, Int64).self)
+      batch.withdrawn += withdrawn
+      batch.restored += restored
     }
-  }
-
-  private func isLate(in scope: SnapshotScope) throws -> Bool {
-    try connection.execute(AbsenceStatements.isLate, [asOf, .text(scope.scope.name)]).bool(0, 0)
-      ?? false
   }
 }
 

@@ -1,5 +1,6 @@
 internal import Basics
 package import Postgres
+internal import QuakeHistory
 package import QuakeModel
 
 /// The quarantine: bad snapshots with their bodies, until a person applies or discards them.
@@ -44,18 +45,16 @@ package struct Quarantine {
 
   /// The feed's latest import, if it is of the same answer of the server.
   private func same(as report: ImportReport, _ options: ImportOptions) throws -> Int64? {
-    try connection.execute(
+    let etag: SQL = "\(options.etag)::text"
+    return try connection.firstRow(
       """
       select l.id
-        from (select * from quake.import where feed = $1 order by id desc limit 1) l
-       where l.quarantine_reason = $2 and l.bytes = $3 and l.source = $4
-         and (l.etag = $5 or $5::text is null and l.etag is null and l.last_modified = $6)
-      """,
-      [
-        .text(options.feed), .text(report.quarantine?.reason.rawValue), .integer(report.bytes),
-        .text(options.source), .text(options.etag), .text(options.lastModified),
-      ]
-    ).integer(0, 0)
+        from (select * from quake.import where feed = \(options.feed) order by id desc limit 1) l
+       where l.quarantine_reason = \(report.quarantine?.reason.rawValue) and l.bytes = \(report.bytes)
+         and l.source = \(options.source)
+         and (l.etag = \(sql: etag)
+              or \(sql: etag) is null and l.etag is null and l.last_modified = \(options.lastModified))
+      """, as: Int64.self)
   }
 
   private func keepBody(of source: some ImportSource, import id: Int64) throws {
@@ -77,17 +76,16 @@ package struct Quarantine {
   /// stay. Returns the number of bodies.
   @discardableResult
   package func purge(olderThan age: Duration) throws -> Int64 {
-    try connection.execute(
+    try connection.row(
       """
       with old as (
         delete from quake.import_body b using quake.import i
          where i.id = b.import_id
-           and i.quarantined_at < clock_timestamp() - make_interval(secs => $1)
+           and i.quarantined_at < clock_timestamp() - make_interval(secs => \(age.inSeconds))
         returning i.id
       )
       select count(distinct id) from old
-      """, [.double(age.inSeconds)]
-    ).integer(0, 0) ?? 0
+      """, as: Int64.self)
   }
 }
 
@@ -97,13 +95,11 @@ extension Quarantine {
     of id: Int64, _ part: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Bool {
     var parts = 0
-    try connection.stream(
-      "select bytes from quake.import_body where import_id = $1 order by part", [.integer(id)]
-    ) { rows in
-      for row in 0..<rows.rowCount {
-        try part(rows.bytes(row, 0))
-        parts += 1
-      }
+    try connection.forEachRow(
+      "select bytes from quake.import_body where import_id = \(id) order by part", format: .binary
+    ) { row in
+      try part(try row.bytes("bytes"))
+      parts += 1
     }
     return parts > 0
   }
@@ -117,27 +113,26 @@ extension Quarantine {
     let decided = try connection.execute(
       """
       update quake.import
-         set decision = case when $2::bigint is null then 'discarded' else 'applied' end,
-             decided_at = clock_timestamp(), applied_import_id = $2
-       where id = $1 and quarantined_at is not null and decision is null
-      """, [.integer(id), .integer(appliedBy)])
+         set decision = \(appliedBy == nil ? "discarded" : "applied"),
+             decided_at = clock_timestamp(), applied_import_id = \(appliedBy)
+       where id = \(id) and quarantined_at is not null and decision is null
+      """)
     guard decided.affectedRows == 1 else {
       throw StoreError(
         .badData, "import \(id) is not in quarantine, or was decided on already",
         hint: "\"quake-admin imports --quarantined\" lists those that are.")
     }
-    try connection.execute("delete from quake.import_body where import_id = $1", [.integer(id)])
+    try connection.execute("delete from quake.import_body where import_id = \(id)")
   }
 
   /// The number of snapshots that are neither applied nor discarded, and the newest of them; nil if there are
   /// none.
   package func pending() throws(PostgresError) -> (count: Int64, newest: Int64?) {
-    let row = try connection.execute(
+    try connection.row(
       """
       select count(*), max(id) from quake.import
        where quarantined_at is not null and decision is null
-      """)
-    return (row.integer(0, 0) ?? 0, row.integer(0, 1))
+      """, as: (Int64, Int64?).self)
   }
 
   /// Discards the snapshots up to an import that are neither applied nor discarded, and deletes their bodies.
@@ -145,17 +140,16 @@ extension Quarantine {
   ///
   /// - Returns: The number of snapshots.
   package func discardAll(upTo newest: Int64) throws(PostgresError) -> Int64 {
-    try connection.execute(
+    try connection.row(
       """
       with discarded as (
         update quake.import set decision = 'discarded', decided_at = clock_timestamp()
-         where id <= $1 and quarantined_at is not null and decision is null
+         where id <= \(newest) and quarantined_at is not null and decision is null
         returning id
       ), deleted as (
         delete from quake.import_body b using discarded d where b.import_id = d.id
       )
       select count(*) from discarded
-      """, [.integer(newest)]
-    ).integer(0, 0) ?? 0
+      """, as: Int64.self)
   }
 }

@@ -25,23 +25,22 @@ package struct RejectStore {
     repeat {
       // The oldest import has the lowest number. If it is not old enough, no other is, and one index lookup
       // shows that.
-      let result = try connection.executePrepared(
+      let count = try connection.row(
         """
         with oldest as materialized (
           select i.id from quake.import i
            where i.id = (select min(r.import_id) from quake.import_reject r)
-             and i.started_at < clock_timestamp() - make_interval(secs => $1)
+             and i.started_at < clock_timestamp() - make_interval(secs => \(age.inSeconds))
         ), deleted as (
           delete from quake.import_reject r
            using (select o.import_id, o.record
                     from quake.import_reject o join oldest on oldest.id = o.import_id
-                   order by o.record limit $2) d
+                   order by o.record limit \(Self.batchSize)) d
            where r.import_id = d.import_id and r.record = d.record
           returning r.record
         )
         select count(*) from deleted
-        """, [.double(age.inSeconds), .integer(Self.batchSize)])
-      let count = result.integer(0, 0) ?? 0
+        """, prepared: true, as: Int64.self)
       guard count > 0 else { return deleted }
       deleted += count
     } while !shouldStop()
@@ -52,28 +51,25 @@ package struct RejectStore {
   static func store(
     _ report: inout ImportReport, over connection: Connection
   ) throws(PostgresError) {
-    let result = try connection.execute(
+    let (count, bytes) = try connection.row(
       """
       with kept as (
         insert into quake.import_reject (import_id, record, place, reason, raw)
-        select $1, r.record, r.reject_place, r.reject_reason, r.reject_raw
+        select \(report.id)::bigint, r.record, r.reject_place, r.reject_reason, r.reject_raw
           from (select s.*, row_number() over w as number,
                        sum(octet_length(s.reject_place) + octet_length(s.reject_reason)
                            + octet_length(s.reject_raw)) over w as bytes
                   from pg_temp.quake_staging s
                  where s.reject_reason is not null and s.reject_raw is not null
                 window w as (order by s.record)) r
-         where r.number <= $2 and r.bytes <= $3
+         where r.number <= \(RejectBudget.mostKept - report.rejectsKept)
+           and r.bytes <= \(RejectBudget.mostBytes - report.rejectBytesKept)
         returning octet_length(place) + octet_length(reason) + octet_length(raw) as bytes
       )
       select count(*), coalesce(sum(bytes), 0) from kept
-      """,
-      [
-        .integer(report.id), .integer(RejectBudget.mostKept - report.rejectsKept),
-        .integer(RejectBudget.mostBytes - report.rejectBytesKept),
-      ])
-    report.rejectsKept += result.integer(0, 0) ?? 0
-    report.rejectBytesKept += result.integer(0, 1) ?? 0
+      """, as: (Int64, Int64).self)
+    report.rejectsKept += count
+    report.rejectBytesKept += bytes
   }
 }
 

@@ -83,7 +83,7 @@ struct SnapshotImport {
       // The history's trigger reads this at commit. It trusts the setting because this transaction has
       // written the row.
       try connection.execute(
-        "select set_config('quake.import', $1, true)", [.text(total.id.map { String($0) })])
+        "select set_config('quake.import', \(total.id.map { "\($0)" }), true)")
     } else {
       try Quarantine(connection: connection).setAside(&total, record, source: source)
     }

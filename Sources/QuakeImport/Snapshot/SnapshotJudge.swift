@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeHistory
 internal import QuakeModel
 internal import QuakeQuery
 
@@ -142,89 +143,85 @@ struct SnapshotJudge {
 
   // MARK: - Queries
 
-  /// Whether the times of a staged record are impossible. $1: when the snapshot was generated.
-  private static let implausible = """
-    (time < '\(unsetClock)' or updated < '\(unsetClock)'
-     or time > $1::timestamptz + interval '1 hour' or updated > $1::timestamptz + interval '1 day')
-    """
-
-  /// When the snapshot was generated; the present if it does not state that.
-  private var latest: Parameter { .text((generated ?? .now()).description) }
+  /// Whether the times of a staged record are impossible.
+  private var isImplausible: SQL {
+    let unsetClock: SQL = "\(Self.unsetClock)::timestamptz"
+    // When the snapshot was generated; the present if it does not state that.
+    let latest: SQL = "\(generated ?? .now())::timestamptz"
+    return """
+      (time < \(sql: unsetClock) or updated < \(sql: unsetClock)
+       or time > \(sql: latest) + interval '1 hour' or updated > \(sql: latest) + interval '1 day')
+      """
+  }
 
   private func readContents() throws -> Contents {
     // Only feeds are known to have recent events: other files may have events of 1906.
-    let implausible = scope == nil ? "false" : Self.implausible
-    let row = try connection.execute(
-      SQL(
-        trusted: """
-          select count(*) filter (where reject_reason is null),
-                 count(*) filter (where reject_reason is not null),
-                 count(*) filter (where reject_of_time),
-                 count(*) filter (where reject_reason is null and \(implausible)),
-                 greatest(max(time), max(updated)), max(updated), $1::timestamptz
-            from pg_temp.quake_staging
-          """), [latest], format: .binary)
-    return Contents(
-      usable: row.binaryInteger(0, 0) ?? 0, rejected: row.binaryInteger(0, 1) ?? 0,
-      rejectedForTime: row.binaryInteger(0, 2) ?? 0, implausible: row.binaryInteger(0, 3) ?? 0,
-      newest: row.timestamp(0, 4),
-      newestUpdate: row.timestamp(0, 5))
+    let implausible = scope == nil ? "false" : isImplausible
+    return try connection.row(
+      """
+      select count(*) filter (where reject_reason is null) as usable,
+             count(*) filter (where reject_reason is not null) as rejected,
+             count(*) filter (where reject_of_time) as rejected_for_time,
+             count(*) filter (where reject_reason is null and \(sql: implausible)) as implausible,
+             greatest(max(time), max(updated)) as newest, max(updated) as newest_update
+        from pg_temp.quake_staging
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      Contents(
+        usable: try row["usable"], rejected: try row["rejected"],
+        rejectedForTime: try row["rejected_for_time"], implausible: try row["implausible"],
+        newest: try row["newest"], newestUpdate: try row["newest_update"])
+    }
   }
 
   private func compare(_ newestUpdate: Timestamp?) throws -> Comparison? {
     guard let scope = SnapshotScope(scope, generated: generated) else { return nil }
-    let row = try connection.execute(
-      SQL(
-        trusted: """
-          with \(SnapshotScope.expected), missed as (
-            -- Events that a snapshot lacked which a person has applied are no longer expected.
-            select * from expected e
-             where there
-                or not exists (select from quake.absence a
-                                where a.code = e.code and a.feed = $7
-                                  and a.since <= (select max(i.generated) from quake.import i
-                                                   where i.feed = $8 and i.applied_import_id is not null))
-          )
-          select count(*), count(*) filter (where not there),
-                 count(*) filter (where staged_updated < updated),
-                 count(*) filter (where staged_updated > updated),
-                 (select count(*) from pg_temp.quake_staging s
-                   where s.reject_reason is null
-                     and not exists (select from quake.quake q where q.code = s.code)
-                     and not exists (select from quake.tombstone d where d.code = s.code)),
-                 max(updated), count(*) filter (where not there and updated > $6::timestamptz)
-            from missed
-          """),
-      scope.parameters + [
-        .text(newestUpdate?.description), .text(scope.scope.name), .text(feed),
-      ], format: .binary)
-    return Comparison(
-      expected: row.binaryInteger(0, 0) ?? 0, missing: row.binaryInteger(0, 1) ?? 0,
-      later: row.binaryInteger(0, 6) ?? 0, older: row.binaryInteger(0, 2) ?? 0,
-      newer: row.binaryInteger(0, 3) ?? 0,
-      unknown: row.binaryInteger(0, 4) ?? 0,
-      newestUpdate: row.timestamp(0, 5))
+    return try connection.row(
+      """
+      with \(sql: scope.expected), missed as (
+        -- Events that a snapshot lacked which a person has applied are no longer expected.
+        select * from expected e
+         where there
+            or not exists (select from quake.absence a
+                            where a.code = e.code and a.feed = \(scope.name)
+                              and a.since <= (select max(i.generated) from quake.import i
+                                               where i.feed = \(feed) and i.applied_import_id is not null))
+      )
+      select count(*) as expected, count(*) filter (where not there) as missing,
+             count(*) filter (where not there and updated > \(newestUpdate)::timestamptz) as later,
+             count(*) filter (where staged_updated < updated) as older,
+             count(*) filter (where staged_updated > updated) as newer,
+             (select count(*) from pg_temp.quake_staging s
+               where s.reject_reason is null
+                 and not exists (select from quake.quake q where q.code = s.code)
+                 and not exists (select from quake.tombstone d where d.code = s.code)) as unknown,
+             max(updated) as newest_update
+        from missed
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      Comparison(
+        expected: try row["expected"], missing: try row["missing"], later: try row["later"],
+        older: try row["older"], newer: try row["newer"], unknown: try row["unknown"],
+        newestUpdate: try row["newest_update"])
+    }
   }
 
   private func newestApplied() throws -> Timestamp? {
-    try connection.execute(
-      SQL(
-        trusted: """
-          select max(generated) from quake.import
-           where feed = $1 and quarantined_at is null and complete
-          """), [.text(feed)], format: .binary
-    ).timestamp(0, 0)
+    try connection.row(
+      """
+      select max(generated) from quake.import
+       where feed = \(feed) and quarantined_at is null and complete
+      """, format: .binary, as: Timestamp?.self)
   }
 
   private func rejectImplausible() throws -> Int64 {
     let result = try connection.execute(
-      SQL(
-        trusted: """
-          update pg_temp.quake_staging s
-             set reject_place = 'record ' || s.record, reject_reason = 'Its times make no sense.',
-                 reject_raw = left(s::text, 65536)
-           where s.reject_reason is null and \(Self.implausible)
-          """), [latest])
+      """
+      update pg_temp.quake_staging s
+         set reject_place = 'record ' || s.record, reject_reason = 'Its times make no sense.',
+             reject_raw = left(s::text, 65536)
+       where s.reject_reason is null and \(sql: isImplausible)
+      """)
     return Int64(result.affectedRows)
   }
 }
@@ -266,13 +263,19 @@ struct SnapshotScope {
   let scope: FeedScope
   /// When the snapshot was generated.
   let generated: Timestamp
+  /// The same for statements.
+  let asOf: SQL
 
   /// Nil if it is unknown which events the snapshot should hold.
   init?(_ scope: FeedScope?, generated: Timestamp?) {
     guard let scope, !scope.isSelective, let generated else { return nil }
     self.scope = scope
     self.generated = generated
+    asOf = "\(generated)::timestamptz"
   }
+
+  /// The name of the feed.
+  var name: String { scope.name }
 
   /// Added to the feed's threshold: an event whose magnitude is revised by one step of the last digit must not
   /// become missing.
@@ -290,7 +293,7 @@ struct SnapshotScope {
   var minimumMagnitude: Double? { scope.minimumMagnitude.map { $0 + Self.magnitudeMargin } }
 
   /// `claimed`: all ids of events in the snapshot whose `ids` have more than the code.
-  static let claimed = """
+  static let claimed: SQL = """
     claimed as materialized (
       select i.id
         from pg_temp.quake_staging s
@@ -300,27 +303,26 @@ struct SnapshotScope {
     """
 
   /// `expected`: the stored events that the snapshot should hold, and whether it does (`there`, with its time
-  /// of update in the snapshot). An event that a newer snapshot has written is not expected. It uses the
-  /// parameters $1 to $5.
-  static let expected = """
-    \(claimed), expected as materialized (
+  /// of update in the snapshot). An event that a newer snapshot has written is not expected.
+  var expected: SQL {
+    """
+    \(sql: Self.claimed), expected as materialized (
       select q.code, q.updated, s.updated as staged_updated,
              s.code is not null or exists (select from claimed c where c.id = q.code) as there
         from quake.quake q
         left join pg_temp.quake_staging s on s.code = q.code
-       where q.source = $1 and q.time >= $2::timestamptz and q.time <= $3::timestamptz
-         and ($4::double precision is null or q.magnitude >= $4)
-         and q.as_of <= $5::timestamptz and q.withdrawn_at is null
-         and \(AssociationStatements.isOwn("q"))
+       where \(sql: isInside) and q.withdrawn_at is null and \(sql: AssociationStatements.isOwn("q"))
     )
     """
+  }
 
-  /// The values of `expected`'s parameters.
-  var parameters: [Parameter] {
-    [
-      .text(scope.source), .text(from.description), .text(to.description),
-      .double(minimumMagnitude), .text(generated.description),
-    ]
+  /// The condition that the snapshot should hold the event of the row `q`, and no newer one has written it.
+  var isInside: SQL {
+    let least: SQL = "\(minimumMagnitude)::double precision"
+    return """
+      q.source = \(scope.source) and q.time >= \(from)::timestamptz and q.time <= \(to)::timestamptz
+      and (\(sql: least) is null or q.magnitude >= \(sql: least)) and q.as_of <= \(sql: asOf)
+      """
   }
 }
 

@@ -1,4 +1,5 @@
 package import Postgres
+internal import QuakeHistory
 package import QuakeModel
 
 /// An earthquake that has events of several sources.
@@ -34,7 +35,7 @@ package struct AssociatedEarthquake: Sendable {
 
   /// All earthquakes that have several events, the latest first.
   package static func list(over connection: Connection) throws -> [AssociatedEarthquake] {
-    try read(statement(where: "true"), [], over: connection)
+    try read(statement(where: "true"), over: connection)
   }
 
   /// The earthquake that an event belongs to, whichever of its events that is; nil: the event has no
@@ -44,40 +45,40 @@ package struct AssociatedEarthquake: Sendable {
   ) throws -> AssociatedEarthquake? {
     try read(
       statement(
-        where: "a.preferred = (select o.preferred from quake.association o where o.code = $1)"),
-      [.text(code)], over: connection
+        where: """
+          a.preferred = (select o.preferred from quake.association o where o.code = \(code))
+          """), over: connection
     ).first
   }
 
-  private static func statement(where condition: StaticString) -> SQL {
+  private static func statement(where condition: SQL) -> SQL {
     let (qLatitude, pLatitude) = (
       AssociationStatements.whole("q.latitude"), AssociationStatements.whole("p.latitude")
     )
     let (qLongitude, pLongitude) = (
       AssociationStatements.whole("q.longitude"), AssociationStatements.whole("p.longitude")
     )
-    return SQL(
-      trusted: """
-        with decision as materialized (\(AssociationStatements.decisions))
-        select a.preferred, q.code, q.source, q.time, q.magnitude, q.magnitude_type, q.place,
-               extract(epoch from q.time - p.time)::double precision,
-               2 * 6371.0088::double precision * asin(least(1::double precision, sqrt(
-                 sin(radians(\(qLatitude) - \(pLatitude)) / 2) ^ 2
-                 + cos(radians(\(pLatitude))) * cos(radians(\(qLatitude)))
-                   * sin(radians(\(qLongitude) - \(pLongitude)) / 2) ^ 2))),
-               q.magnitude - p.magnitude,
-               exists (select from decision n
-                        where n.together and (n.code = q.code or n.other = q.code))
-          from quake.association a
-          join quake.quake q on q.code = a.code
-          join quake.quake p on p.code = a.preferred
-         where \(condition)
-         order by p.time desc, a.preferred, a.code <> a.preferred, q.source, q.code
-        """)
+    return """
+      with decision as materialized (\(sql: AssociationStatements.decisions))
+      select a.preferred, q.code, q.source, q.time, q.magnitude, q.magnitude_type, q.place,
+             extract(epoch from q.time - p.time)::double precision as seconds,
+             2 * 6371.0088::double precision * asin(least(1::double precision, sqrt(
+               sin(radians(\(sql: qLatitude) - \(sql: pLatitude)) / 2) ^ 2
+               + cos(radians(\(sql: pLatitude))) * cos(radians(\(sql: qLatitude)))
+                 * sin(radians(\(sql: qLongitude) - \(sql: pLongitude)) / 2) ^ 2))) as kilometres,
+             q.magnitude - p.magnitude as magnitudes,
+             exists (select from decision n
+                      where n.together and (n.code = q.code or n.other = q.code)) as by_hand
+        from quake.association a
+        join quake.quake q on q.code = a.code
+        join quake.quake p on p.code = a.preferred
+       where \(sql: condition)
+       order by p.time desc, a.preferred, a.code <> a.preferred, q.source, q.code
+      """
   }
 
   private static func read(
-    _ statement: SQL, _ parameters: [Parameter], over connection: Connection
+    _ statement: SQL, over connection: Connection
   ) throws -> [AssociatedEarthquake] {
     var list: [AssociatedEarthquake] = []
     var solutions: [Solution] = []
@@ -88,18 +89,20 @@ package struct AssociatedEarthquake: Sendable {
       }
       solutions = []
     }
-    let rows = try connection.execute(statement, parameters, format: .binary)
-    for row in 0..<rows.rowCount {
-      if rows.text(row, 0) != preferred { finish() }
-      preferred = rows.text(row, 0)
-      solutions.append(
-        Solution(
-          code: rows.text(row, 1) ?? "", source: rows.text(row, 2) ?? "",
-          time: Timestamp(microseconds: rows.binaryTimestamp(row, 3) ?? 0),
-          magnitude: rows.binaryDouble(row, 4), magnitudeType: rows.text(row, 5),
-          place: rows.text(row, 6), seconds: rows.binaryDouble(row, 7) ?? 0,
-          kilometres: rows.binaryDouble(row, 8) ?? 0, magnitudes: rows.binaryDouble(row, 9),
-          isByHand: rows.binaryBool(row, 10) ?? false))
+    let rows = try connection.rows(statement, format: .binary) { row throws(PostgresError) in
+      let preferred: String = try row["preferred"]
+      let solution = Solution(
+        code: try row["code"], source: try row["source"] ?? "", time: try row["time"],
+        magnitude: try row["magnitude"], magnitudeType: try row["magnitude_type"],
+        place: try row["place"], seconds: try row["seconds"] ?? 0,
+        kilometres: try row["kilometres"] ?? 0, magnitudes: try row["magnitudes"],
+        isByHand: try row["by_hand"])
+      return (preferred: preferred, solution: solution)
+    }
+    for row in rows {
+      if row.preferred != preferred { finish() }
+      preferred = row.preferred
+      solutions.append(row.solution)
     }
     finish()
     return list

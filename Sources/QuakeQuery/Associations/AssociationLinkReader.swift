@@ -47,15 +47,10 @@ struct AssociationLinkReader {
     guard !missing.isEmpty else { return }
     rounds += 1
     if rounds > Self.roundsOfFew {
-      let around = try connection.execute(
-        AssociationStatements.around, [.array(missing), .integer(Int64(ahead))])
+      let around = try connection.rows(
+        AssociationStatements.around(missing, atMost: ahead), as: String.self)
       let isMissing = Set(missing)
-      for row in 0..<around.rowCount {
-        guard let code = around.text(row, 0), links[code] == nil, !isMissing.contains(code) else {
-          continue
-        }
-        missing.append(code)
-      }
+      missing += around.filter { links[$0] == nil && !isMissing.contains($0) }
       ahead = min(Self.mostAhead, ahead * 2)
     }
     for code in missing { links[code] = [] }
@@ -64,25 +59,24 @@ struct AssociationLinkReader {
   }
 
   private mutating func readEvents(_ codes: [String]) throws(PostgresError) {
-    let rows = try connection.execute(
-      AssociationStatements.events, [.array(codes)], format: .binary)
-    for row in 0..<rows.rowCount {
-      let code = rows.text(row, 0) ?? ""
+    let rows = try connection.rows(
+      AssociationStatements.events(codes), format: .binary,
+      as: (String, String, Double, Double, Bool, String?, String?).self)
+    for (code, source, longitude, latitude, isEligible, successor, preferred) in rows {
       events[code] = AssociationEvent(
-        code: code, source: rows.text(row, 1) ?? "", longitude: rows.binaryDouble(row, 2) ?? 0,
-        latitude: rows.binaryDouble(row, 3) ?? 0, isEligible: rows.binaryBool(row, 4) ?? false,
-        supersededBy: rows.text(row, 5), associatedWith: rows.text(row, 6))
+        code: code, source: source, longitude: longitude, latitude: latitude,
+        isEligible: isEligible, supersededBy: successor, associatedWith: preferred)
     }
   }
 
   private mutating func readLinks(_ codes: [String]) throws(PostgresError) {
-    let rows = try connection.execute(
-      AssociationStatements.links, [.array(codes)] + settings.parameters, format: .binary)
-    for row in 0..<rows.rowCount {
-      guard let code = rows.text(row, 1), let other = rows.text(row, 2) else { continue }
+    let rows = try connection.rows(
+      AssociationStatements.links(of: codes, settings), format: .binary,
+      as: (String, String, String, Double?).self)
+    for (name, code, other, distance) in rows {
       let kind: Link.Kind
-      switch rows.text(row, 0) {
-      case "near": kind = .near(rows.binaryDouble(row, 3) ?? 0)
+      switch name {
+      case "near": kind = .near(distance ?? 0)
       case "joined": kind = .joined
       case "separated": kind = .separated
       default: kind = .associated

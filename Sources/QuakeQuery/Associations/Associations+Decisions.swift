@@ -37,12 +37,11 @@ extension Associations {
     try repeating {
       try connection.transaction {
         try begin()
-        let members = try connection.execute(
+        let codes = try connection.rows(
           """
           select m.code from quake.association a join quake.association m on m.preferred = a.preferred
-           where a.code = $1 order by m.code collate "C"
-          """, [.text(try code(of: id))])
-        let codes = (0..<members.rowCount).compactMap { members.text($0, 0) }
+           where a.code = \(try code(of: id)) order by m.code collate "C"
+          """, as: String.self)
         for (place, code) in codes.enumerated() {
           for other in codes[(place + 1)...] { try pin(code, other, together: false) }
         }
@@ -114,70 +113,71 @@ extension Associations {
     try connection.execute(
       """
       insert into quake.association_pin (code, other, together, author)
-      values (least($1::text collate "C", $2::text collate "C"), greatest($1::text collate "C", $2::text collate "C"), $3, $4)
-      """,
-      [.text(code), .text(other), .text(together ? "true" : "false"), .text(author)])
+      values (least(\(code)::text collate "C", \(other)::text collate "C"),
+              greatest(\(code)::text collate "C", \(other)::text collate "C"), \(together), \(author))
+      """)
   }
 
   /// Clears the decisions about two events under all their ids. Returns whether there was one.
   @discardableResult
   private func clear(_ code: String, _ other: String) throws -> Bool {
+    let codes: SQL = "\([code, other])::text[]"
     let cleared = try connection.execute(
-      SQL(
-        trusted: """
-          with id (code, id) as (
-            select * from unnest(array[$1::text, $2::text], array[$1::text, $2::text]) o (code, id)
-             union
-            select a.code, a.id from quake.quake_alias a
-             where a.code in ($1, $2) and \(AssociationStatements.isAlias("a"))
-          )
-          delete from quake.association_pin p using id a, id b
-           where a.code <> b.code and p.code = a.id and p.other = b.id
-          """), [.text(code), .text(other)])
+      """
+      with id (code, id) as (
+        select * from unnest(\(sql: codes), \(sql: codes)) o (code, id)
+         union
+        select a.code, a.id from quake.quake_alias a
+         where a.code = any (\(sql: codes)) and \(sql: AssociationStatements.isAlias("a"))
+      )
+      delete from quake.association_pin p using id a, id b
+       where a.code <> b.code and p.code = a.id and p.other = b.id
+      """)
     return cleared.affectedRows > 0
   }
 
   /// The code of an event, by any of its ids. An event that was superseded for another reason than a change of
   /// its preferred id is found under its own code.
   private func code(of id: String) throws -> String {
-    let found = try connection.execute(
-      SQL(
-        trusted: """
-          select q.code from quake.quake q
-           where q.code = $1
-              or q.code = (select a.code from quake.quake_alias a
-                            where a.id = $1 and \(AssociationStatements.isAlias("a")))
-           order by q.code = $1 limit 1
-          """), [.text(id)])
-    guard found.rowCount > 0, let code = found.text(0, 0) else {
+    let found = try connection.firstRow(
+      """
+      select q.code from quake.quake q
+       where q.code = \(id)
+          or q.code = (select a.code from quake.quake_alias a
+                        where a.id = \(id) and \(sql: AssociationStatements.isAlias("a")))
+       order by q.code = \(id) limit 1
+      """, as: String.self)
+    guard let code = found else {
       throw StoreError(.badData, "there is no event \"\(id)\"")
     }
     return code
   }
 
-  /// Whether a decision that is linked with $1 or $2 cannot be followed.
-  private static let broken = SQL(
-    trusted: """
-      with recursive decision as materialized (\(AssociationStatements.decisions)), linked (code) as (
-        select * from unnest(array[$1::text, $2::text]) e (code)
-         union
-        select case when d.code = l.code then d.other else d.code end
-          from linked l join decision d on d.together and (d.code = l.code or d.other = l.code)
-      )
-      select exists (
-        select from linked l
-          join decision n on n.together and n.code = l.code
-          join quake.quake p on p.code = n.code
-          join quake.quake q on q.code = n.other
-          left join quake.association a on a.code = n.code
-          left join quake.association b on b.code = n.other
-         where a.preferred is distinct from b.preferred
-           and \(AssociationStatements.isEligible("p")) and \(AssociationStatements.isEligible("q")))
-      """)
+  /// Whether a decision that is linked with one of two events cannot be followed.
+  private static func isBroken(_ code: String, _ other: String) -> SQL {
+    """
+    with recursive decision as materialized (\(sql: AssociationStatements.decisions)), linked (code) as (
+      select * from unnest(\([code, other])::text[]) e (code)
+       union
+      select case when d.code = l.code then d.other else d.code end
+        from linked l join decision d on d.together and (d.code = l.code or d.other = l.code)
+    )
+    select exists (
+      select from linked l
+        join decision n on n.together and n.code = l.code
+        join quake.quake p on p.code = n.code
+        join quake.quake q on q.code = n.other
+        left join quake.association a on a.code = n.code
+        left join quake.association b on b.code = n.other
+       where a.preferred is distinct from b.preferred
+         and \(sql: AssociationStatements.isEligible("p"))
+         and \(sql: AssociationStatements.isEligible("q")))
+    """
+  }
 
   /// Checks that a decision to join two events could be followed.
   private func check(_ code: String, _ other: String) throws {
-    let state = try connection.execute(
+    let state = try connection.firstRow(
       """
       select a.preferred = b.preferred, p.source = q.source,
              case when p.withdrawn_at is not null then p.code when q.withdrawn_at is not null then q.code end,
@@ -188,23 +188,22 @@ extension Associations {
        cross join quake.quake q
         left join quake.association a on a.code = p.code
         left join quake.association b on b.code = q.code
-       where p.code = $1 and q.code = $2
-      """, [.text(code), .text(other)])
-    if state.bool(0, 0) == true {
-      let broken = try connection.execute(Self.broken, [.text(code), .text(other)])
-      if broken.bool(0, 0) == false { return }
-    }
+       where p.code = \(code) and q.code = \(other)
+      """, as: (Bool?, Bool?, String?, String?, String?).self)
+    let (isJoined, isOneSource, withdrawn, superseded, unlocated) =
+      state ?? (nil, nil, nil, nil, nil)
+    if isJoined == true, try !connection.row(Self.isBroken(code, other), as: Bool.self) { return }
     let message = "cannot join \"\(code)\" and \"\(other)\""
-    if state.bool(0, 1) == true {
+    if isOneSource == true {
       throw StoreError(
         .conflict, "\(message): both are of one source",
         detail: "A source says itself, by the ids of its events, which of them are the same.",
         hint: "To hide one of them, set its superseded_by: quake-admin events set.")
     }
-    for (column, reason) in [(2, "is withdrawn"), (3, "is superseded"), (4, "has no epicentre")] {
-      if let event = state.text(0, column) {
-        throw StoreError(.badData, "\(message): \"\(event)\" \(reason)")
-      }
+    for (event, reason) in [
+      (withdrawn, "is withdrawn"), (superseded, "is superseded"), (unlocated, "has no epicentre"),
+    ] {
+      if let event { throw StoreError(.badData, "\(message): \"\(event)\" \(reason)") }
     }
     throw StoreError(
       .conflict, "\(message): it contradicts other decisions",

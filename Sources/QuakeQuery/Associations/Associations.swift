@@ -118,7 +118,7 @@ package struct Associations {
   func begin() throws(PostgresError) {
     // Its wait has no limit: the holder commits within moments.
     try connection.execute(AssociationStatements.lock)
-    try connection.execute(AssociationStatements.prepare, [.text(author)])
+    try connection.execute(AssociationStatements.prepare(author: author))
   }
 
   /// Handles the next notes in the transaction that is open; nil: there are none.
@@ -129,10 +129,9 @@ package struct Associations {
   }
 
   private func handleTaken() throws -> AssociationOutcome? {
-    let taken = try connection.execute(
-      AssociationStatements.take, [.integer(Int64(Self.mostTogether))])
-    guard taken.rowCount > 0 else { return nil }
-    return try compare((0..<taken.rowCount).compactMap { taken.text($0, 0) })
+    let taken = try connection.rows(
+      AssociationStatements.take(atMost: Self.mostTogether), as: String.self)
+    return taken.isEmpty ? nil : try compare(taken)
   }
 
   /// Compares events with those of other sources, and writes what follows, in the transaction that is open.
@@ -162,20 +161,19 @@ package struct Associations {
       }
     }
     if !changed.isEmpty {
-      let codes = Parameter.array(changed.map(\.code))
-      try connection.execute(AssociationStatements.lockRows, [codes])
+      let codes: SQL = "\(changed.map(\.code))::text[]"
+      try connection.execute(AssociationStatements.lockRows(codes))
       try connection.execute(
-        AssociationStatements.supersede,
-        [codes, .array(changed.map(\.successor)), .array(changed.map(\.before))])
+        AssociationStatements.supersede(
+          codes, by: changed.map(\.successor), before: changed.map(\.before)))
     }
     if !removed.isEmpty {
-      try connection.execute(AssociationStatements.remove, [.array(removed)])
+      try connection.execute(AssociationStatements.remove(removed))
       outcome.released = Int64(removed.count)
     }
     if !added.isEmpty {
       try connection.execute(
-        AssociationStatements.add,
-        [.array(added.map(\.code)), .array(added.map(\.preferred))])
+        AssociationStatements.add(added.map(\.code), preferred: added.map(\.preferred)))
       outcome.associated = Int64(added.count)
     }
     return outcome

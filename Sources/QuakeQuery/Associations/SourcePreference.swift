@@ -11,25 +11,20 @@ package struct SourcePreference: Sendable, Equatable {
   /// The preferences of a store, the smallest region first.
   package static func list(over connection: Connection) throws(PostgresError) -> [SourcePreference]
   {
-    let rows = try connection.execute(
+    let rows = try connection.rows(
       "select west, south, east, north, sources from quake.association_preference",
-      format: .binary)
-    var list: [SourcePreference] = []
-    for row in 0..<rows.rowCount {
-      guard let west = rows.binaryDouble(row, 0), let south = rows.binaryDouble(row, 1),
-        let east = rows.binaryDouble(row, 2), let north = rows.binaryDouble(row, 3),
-        let sources = rows.binaryTextArray(row, 4),
-        let region = QuakeFilter.BoundingBox(west: west, south: south, east: east, north: north)
-      else { continue }
-      list.append(SourcePreference(region: region, sources: sources))
-    }
-    return list.sorted { $0.order < $1.order }
+      as: (Double, Double, Double, Double, [String]).self)
+    return rows.compactMap { west, south, east, north, sources in
+      QuakeFilter.BoundingBox(west: west, south: south, east: east, north: north)
+        .map { SourcePreference(region: $0, sources: sources) }
+    }.sorted { $0.order < $1.order }
   }
 
   /// The sources of the events of a store, sorted.
   package static func sources(over connection: Connection) throws(PostgresError) -> [String] {
-    let rows = try connection.execute("select distinct q.source from quake.quake q")
-    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }.sorted()
+    try connection.rows(
+      "select distinct q.source from quake.quake q where q.source is not null", as: String.self
+    ).sorted()
   }
 
   /// Sets the order of the sources in a region.
@@ -38,23 +33,25 @@ package struct SourcePreference: Sendable, Equatable {
   package static func set(
     _ sources: [String], in region: QuakeFilter.BoundingBox?, over connection: Connection
   ) throws(PostgresError) {
+    let (west, south, east, north) = edges(of: region)
     try connection.execute(
       """
       insert into quake.association_preference (west, south, east, north, sources)
-      values ($1, $2, $3, $4, $5)
+      values (\(west), \(south), \(east), \(north), \(sources))
       on conflict (west, south, east, north) do update set sources = excluded.sources
-      """, parameters(of: region) + [.array(sources)])
+      """)
   }
 
   /// Removes the order of a region. Returns false if it had none.
   package static func remove(
     _ region: QuakeFilter.BoundingBox?, over connection: Connection
   ) throws(PostgresError) -> Bool {
-    try connection.execute(
+    let (west, south, east, north) = edges(of: region)
+    return try connection.execute(
       """
       delete from quake.association_preference
-       where west = $1 and south = $2 and east = $3 and north = $4
-      """, parameters(of: region)
+       where west = \(west) and south = \(south) and east = \(east) and north = \(north)
+      """
     ).affectedRows > 0
   }
 
@@ -63,11 +60,10 @@ package struct SourcePreference: Sendable, Equatable {
     region.west == -180 && region.south == -90 && region.east == 180 && region.north == 90
   }
 
-  private static func parameters(of region: QuakeFilter.BoundingBox?) -> [Parameter] {
-    [
-      .double(region?.west ?? -180), .double(region?.south ?? -90), .double(region?.east ?? 180),
-      .double(region?.north ?? 90),
-    ]
+  private static func edges(
+    of region: QuakeFilter.BoundingBox?
+  ) -> (west: Double, south: Double, east: Double, north: Double) {
+    (region?.west ?? -180, region?.south ?? -90, region?.east ?? 180, region?.north ?? 90)
   }
 
   /// The smaller region first. Regions of one size are in an order that never changes.
@@ -127,16 +123,13 @@ package struct AssociationSettings: Sendable, Equatable {
 
   /// Reads the settings of a store.
   package init(over connection: Connection) throws(PostgresError) {
-    let row = try connection.execute(
+    let stored = try connection.firstRow(
       """
       select enabled, time_window, distance_window, magnitude_window, loose_factor
         from quake.association_settings
-      """, format: .binary)
-    isEnabled = row.binaryBool(0, 0) ?? false
-    timeWindow = row.binaryDouble(0, 1) ?? timeWindow
-    distanceWindow = row.binaryDouble(0, 2) ?? distanceWindow
-    magnitudeWindow = row.binaryDouble(0, 3) ?? magnitudeWindow
-    looseFactor = row.binaryDouble(0, 4) ?? looseFactor
+      """, as: (Bool, Double, Double, Double, Double).self)
+    guard let stored else { return }
+    (isEnabled, timeWindow, distanceWindow, magnitudeWindow, looseFactor) = stored
   }
 
   /// Stores the windows. Events that are associated already stay so until all events are compared anew.
@@ -144,12 +137,8 @@ package struct AssociationSettings: Sendable, Equatable {
     try connection.execute(
       """
       update quake.association_settings
-         set time_window = $1, distance_window = $2, magnitude_window = $3, loose_factor = $4
-      """, parameters)
-  }
-
-  /// The windows as parameters of a statement.
-  var parameters: [Parameter] {
-    [.double(timeWindow), .double(distanceWindow), .double(magnitudeWindow), .double(looseFactor)]
+         set time_window = \(timeWindow), distance_window = \(distanceWindow),
+             magnitude_window = \(magnitudeWindow), loose_factor = \(looseFactor)
+      """)
   }
 }

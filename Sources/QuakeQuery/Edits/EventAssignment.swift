@@ -106,11 +106,8 @@ public struct EventAssignment: Hashable, Sendable {
     }
   }
 
-  /// The parameter for the value.
-  var parameter: Parameter { .text(value) }
-
-  /// The column's type in SQL.
-  var type: String { column.kind.sqlName }
+  /// The value, of the column's type.
+  var sql: SQL { "\(value)::\(sql: SQL(trusted: column.kind.sqlName))" }
 }
 
 /// Refuses assignments that the table would refuse for some of the events, before anything is written. The
@@ -139,9 +136,9 @@ enum AssignmentCheck {
     }
     let other = first.column == .longitude ? QuakeColumn.latitude : .longitude
     let removes = first.value == nil
-    let found = try events(of: edit, over: connection) { _ in
-      "v.\(other.name) is \(removes ? "not null" : "null")"
-    }
+    let found = try events(
+      of: edit, over: connection,
+      where: "v.\(identifier: other.name) is \(sql: removes ? "not null" : "null")")
     guard let code = found.first else { return }
     let verb = removes ? "remove" : "set"
     let state = "\(removes ? "a" : "no") \(other.name)"
@@ -159,18 +156,16 @@ enum AssignmentCheck {
     guard let assignment = assignments.first(where: { $0.column == .supersededBy }),
       let successor = assignment.value
     else { return }
-    let known = try connection.execute(
-      "select from quake.quake q where q.code = $1", [.text(successor)])
-    guard known.rowCount > 0 else {
+    let isKnown = try connection.row(
+      "select exists (select from quake.quake q where q.code = \(successor))", as: Bool.self)
+    guard isKnown else {
       throw StoreError(
         .badData, "cannot set superseded_by: there is no event \"\(successor)\"",
         hint:
           "Name the code of a stored event. The SQL function quake.find finds it by any of its ids."
       )
     }
-    let itself = try events(of: edit, over: connection) { conditions in
-      "v.code = \(conditions.place(.text(successor), "text"))"
-    }
+    let itself = try events(of: edit, over: connection, where: "v.code = \(successor)")
     guard itself.first == nil else {
       throw InvalidEdit(
         "cannot set superseded_by: event \"\(successor)\" would supersede itself",
@@ -180,21 +175,17 @@ enum AssignmentCheck {
 
   /// The number of events of an edit, alias `v`, that meet a condition, and the code of the first.
   private static func events(
-    of edit: EventEdit, over connection: Connection,
-    where condition: (inout EditConditions) -> String
+    of edit: EventEdit, over connection: Connection, where condition: SQL
   ) throws -> (count: Int64, first: String?) {
-    var conditions = EditConditions(edit, firstParameter: 1)
-    let selection = conditions.text
-    let condition = condition(&conditions)
-    let limit = edit.selection.limit.map { "\(BatchEdit.order) limit \($0)" } ?? ""
-    let found = try connection.execute(
-      SQL(
-        trusted: """
-          select count(*), min(v.code collate "C")
-            from (select q.code, q.longitude, q.latitude from quake.quake q where \(selection) \(limit)) v
-           where \(condition)
-          """), conditions.parameters)
-    return (found.integer(0, 0) ?? 0, found.text(0, 1))
+    let selection = EditConditions(edit).text
+    let limit: SQL = edit.selection.limit.map { "\(sql: BatchEdit.order) limit \($0)" } ?? ""
+    return try connection.row(
+      """
+      select count(*), min(v.code collate "C")
+        from (select q.code, q.longitude, q.latitude
+                from quake.quake q where \(sql: selection) \(sql: limit)) v
+       where \(sql: condition)
+      """, as: (Int64, String?).self)
   }
 }
 

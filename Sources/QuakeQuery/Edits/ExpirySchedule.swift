@@ -8,7 +8,7 @@ package struct ExpirySchedule {
   private let holder: String
 
   /// How long a worker that does not report any more keeps the others away.
-  private static let lease = "interval '1 minute'"
+  private static let lease: SQL = "interval '1 minute'"
 
   /// The schedule in the database of `connection`, for the worker of that random text.
   package init(holder: String, over connection: Connection) {
@@ -20,22 +20,22 @@ package struct ExpirySchedule {
   /// `end`, or until it has not reported for a minute. Returns whether it has the lease.
   package func begin() throws(PostgresError) -> Bool {
     try connection.execute(
-      SQL(
-        trusted: """
-          update quake.expiry e set holder = $1, held_until = clock_timestamp() + \(Self.lease)
-           where (e.holder is null or e.holder = $1 or e.held_until < clock_timestamp())
-             and (e.next_due is null or e.next_due <= clock_timestamp() or e.holder = $1)
-          """), [.text(holder)]
+      """
+      update quake.expiry e
+         set holder = \(holder), held_until = clock_timestamp() + \(sql: Self.lease)
+       where (e.holder is null or e.holder = \(holder) or e.held_until < clock_timestamp())
+         and (e.next_due is null or e.next_due <= clock_timestamp() or e.holder = \(holder))
+      """
     ).affectedRows > 0
   }
 
   /// Reports that the worker still expires events. Returns whether no other has taken over.
   package func report() throws(PostgresError) -> Bool {
     try connection.execute(
-      SQL(
-        trusted: """
-          update quake.expiry e set held_until = clock_timestamp() + \(Self.lease) where e.holder = $1
-          """), [.text(holder)]
+      """
+      update quake.expiry e set held_until = clock_timestamp() + \(sql: Self.lease)
+       where e.holder = \(holder)
+      """
     ).affectedRows > 0
   }
 
@@ -47,8 +47,8 @@ package struct ExpirySchedule {
       """
       update quake.expiry e
          set holder = null, held_until = null,
-             next_due = clock_timestamp() + make_interval(secs => coalesce($2, 0::double precision))
-       where e.holder = $1
-      """, [.text(holder), .double(pause?.inSeconds)])
+             next_due = clock_timestamp() + make_interval(secs => \(pause?.inSeconds ?? 0))
+       where e.holder = \(holder)
+      """)
   }
 }

@@ -1,4 +1,5 @@
 package import Postgres
+internal import QuakeHistory
 public import QuakeModel
 
 /// Events with the same value of a key, counted, and what is known of a column of them.
@@ -36,10 +37,9 @@ extension EventQuery {
   ) throws -> Int64 {
     guard key != .type, countsOnlyEarthquakes(everyType) else { return 0 }
     var selection = try EventQuerySQL(self, over: connection)
-    selection.restrict("not " + EventQuerySQL.isEarthquake)
-    let statement = SQL(trusted: "select count(*) \(selection.text)")
+    selection.restrict("not \(sql: EventQuerySQL.isEarthquake)")
     return try selection.asking {
-      try connection.execute(statement, selection.parameters).integer(0, 0) ?? 0
+      try connection.row("select count(*) \(sql: selection.text)", as: Int64.self)
     }
   }
 
@@ -60,33 +60,30 @@ extension EventQuery {
   ) throws {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
     var selection = try EventQuerySQL(self, over: connection)
-    let expression = selection.expression(for: key)
     if key != .type, countsOnlyEarthquakes(everyType) {
       selection.restrict(EventQuerySQL.isEarthquake)
     }
-    let cumulative =
+    let cumulative: SQL =
       if case .magnitude = key {
         "case when g.key is not null then (sum(g.count) over (order by g.key desc nulls last))::int8 end"
       } else {
         "null::int8"
       }
-    let order = key.hasNaturalOrder ? "g.key nulls last" : "g.count desc, g.key nulls last"
-    let statement = SQL(
-      trusted: """
-        select g.key, g.count, g.known, g.average, g.minimum, g.maximum, g.energy, g.moment,
-               \(cumulative)
-          from (select \(expression) as key, \(Self.summaries(of: column)) \(selection.text) group by 1) g
-         order by \(order) \(limit.map { "limit \($0)" } ?? "")
-        """)
+    let order: SQL = key.hasNaturalOrder ? "g.key nulls last" : "g.count desc, g.key nulls last"
     try selection.asking {
-      try connection.stream(statement, selection.parameters) { rows in
-        for row in 0..<rows.rowCount {
-          try body(
-            EventGroup(
-              key: Self.value(of: key, rows.binary(row, 0)),
-              summary: Self.summary(rows, row, firstColumn: 1),
-              cumulative: rows.binaryInteger(row, 8)))
-        }
+      try connection.forEachRow(
+        """
+        select g.key, g.count, g.known, g.average, g.minimum, g.maximum, g.energy, g.moment,
+               \(sql: cumulative) as cumulative
+          from (select \(sql: key.expression(alias: "q")) as key, \(sql: Self.summaries(of: column))
+                  \(sql: selection.text) group by 1) g
+         order by \(sql: order) limit \(limit)
+        """, format: .binary
+      ) { row in
+        try body(
+          EventGroup(
+            key: try Self.value(of: key, row), summary: try Self.summary(row),
+            cumulative: try row["cumulative"]))
       }
     }
   }
@@ -104,46 +101,46 @@ extension EventQuery {
     everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
-    var selection = try EventQuerySQL(self, over: connection)
+    let selection = try EventQuerySQL(self, over: connection)
     var magnitude: Double?
     if case .magnitude(let value) = completeness { magnitude = value }
-    let given = selection.place(.double(magnitude), "float8")
     let method = magnitude == nil ? completeness : .maximumCurvature
-    var (events, isCounted) = (selection.text, "true")
+    var (events, isCounted): (SQL, SQL?) = (selection.text, nil)
     if countsOnlyEarthquakes(everyType) {
       isCounted = "q.is_counted"
       // The offset keeps the planner from evaluating the condition for each of the aggregates.
-      let value = column == .magnitude ? "" : "q.\(column.name), "
+      let value: SQL = column == .magnitude ? "" : "q.\(identifier: column.name), "
       events = """
-        from (select q.magnitude, \(value)\(EventQuerySQL.isEarthquake) as is_counted
-                \(selection.text) offset 0) q
+        from (select q.magnitude, \(sql: value)\(sql: EventQuerySQL.isEarthquake) as is_counted
+                \(sql: selection.text) offset 0) q
         """
     }
-    let statement = SQL(
-      trusted: """
+    return try selection.asking {
+      try connection.row(
+        """
         select s.count, s.known, s.average, s.minimum, s.maximum, s.energy, s.moment, s.others,
                b.completeness_magnitude, b.events, b.mean_magnitude, b.b, b.standard_error,
                b.refusal, b.refused_b, b.other_magnitude, b.other_b, b.steady_from
-          from (select \(Self.summaries(of: column, where: isCounted)),
-                       count(*) filter (where not \(isCounted)) as others,
-                       pg_catalog.array_agg(q.magnitude) filter (where \(isCounted)) as magnitudes
-                \(events)) s
-          left join lateral quake.gutenberg_richter(s.magnitudes, \(given), \
-        \(selection.place(.text(method.name), "text"))) b on true
-        """)
-    return try selection.asking {
-      let rows = try connection.execute(statement, selection.parameters, format: .binary)
-      var bValue: BValue?
-      // The function has no row if there is no magnitude.
-      if let events = rows.binaryInteger(0, 9) {
-        bValue = BValue(
-          completeness: rows.binaryDouble(0, 8), method: completeness, events: events,
-          mean: rows.binaryDouble(0, 10), b: rows.binaryDouble(0, 11),
-          standardError: rows.binaryDouble(0, 12), refusal: Self.refusal(rows))
+          from (select \(sql: Self.summaries(of: column, where: isCounted)),
+                       count(*) filter (where not \(sql: isCounted ?? "true")) as others,
+                       pg_catalog.array_agg(q.magnitude) filter (where \(sql: isCounted ?? "true"))
+                         as magnitudes
+                \(sql: events)) s
+          left join lateral quake.gutenberg_richter(
+                      s.magnitudes, \(magnitude)::float8, \(method.name)::text) b on true
+        """, format: .binary
+      ) { row throws(PostgresError) in
+        var bValue: BValue?
+        // The function has no row if there is no magnitude.
+        if let events: Int64 = try row["events"] {
+          bValue = BValue(
+            completeness: try row["completeness_magnitude"], method: completeness, events: events,
+            mean: try row["mean_magnitude"], b: try row["b"],
+            standardError: try row["standard_error"], refusal: try Self.refusal(row))
+        }
+        return EventStatistics(
+          summary: try Self.summary(row), bValue: bValue, otherEvents: try row["others"])
       }
-      return EventStatistics(
-        summary: Self.summary(rows, 0, firstColumn: 0), bValue: bValue,
-        otherEvents: rows.binaryInteger(0, 7) ?? 0)
     }
   }
 
@@ -156,16 +153,15 @@ extension EventQuery {
   package func sections(by key: EventKey, over connection: Connection) throws -> [EventSection] {
     var query = self
     query.after = nil
-    var selection = try EventQuerySQL(query, over: connection)
-    let expression = selection.expression(for: key)
+    let selection = try EventQuerySQL(query, over: connection)
     let rows = EventRows(columns: columns)
     let order = EventOrder.total(order).map { $0.clause(alias: "q") }.joined(separator: ", ")
-    let statement = SQL(
-      trusted: """
-        select \(rows.list(of: "q")), \(expression) as key \(selection.text)
-         order by key \(key.hasNaturalOrder ? "desc" : "") nulls last, \(order)
-         \(limit.map { "limit \($0)" } ?? "")
-        """)
+    let direction: SQL = key.hasNaturalOrder ? "desc" : ""
+    let statement: SQL = """
+      select \(sql: rows.list(of: "q")), \(sql: key.expression(alias: "q")) as key
+        \(sql: selection.text)
+       order by key \(sql: direction) nulls last, \(sql: order) limit \(limit)
+      """
     var sections: [EventSection] = []
     var events: [QuakeRecord] = []
     var current: EventKey.Value?
@@ -174,7 +170,7 @@ extension EventQuery {
       events = []
     }
     try selection.asking {
-      try rows.read(statement, selection.parameters, over: connection) { event, rest in
+      try rows.read(statement, over: connection) { event, rest in
         let value = Self.value(of: key, rest)
         if value != current { end() }
         current = value
@@ -185,42 +181,57 @@ extension EventQuery {
     return sections
   }
 
-  private static func refusal(_ rows: borrowing QueryResult) -> BValue.Refusal? {
-    switch rows.binary(0, 13).text {
-    case nil: nil
-    case "one-class": .oneClass
-    case "no-stable-cutoff": .noStableCutoff
+  private static func refusal(
+    _ row: borrowing SQLRow
+  ) throws(PostgresError) -> BValue.Refusal? {
+    let refusal: String? = try row["refusal"]
+    switch refusal {
+    case nil: return nil
+    case "one-class": return .oneClass
+    case "no-stable-cutoff": return .noStableCutoff
     case "depends-on-cutoff":
-      .dependsOnCutoff(
-        b: rows.binaryDouble(0, 14) ?? .nan, from: rows.binaryDouble(0, 15) ?? .nan,
-        other: rows.binaryDouble(0, 16) ?? .nan, steady: rows.binaryDouble(0, 17))
-    default: .fewEvents
+      return .dependsOnCutoff(
+        b: try row["refused_b"] ?? .nan, from: try row["other_magnitude"] ?? .nan,
+        other: try row["other_b"] ?? .nan, steady: try row["steady_from"])
+    default: return .fewEvents
     }
   }
 
-  /// - Parameter condition: Which events count.
-  private static func summaries(
-    of column: QuakeColumn, where condition: String = "true"
-  ) -> String {
-    let value = "q.\(column.name)::float8"
-    return [
-      ("count(*)", "count"), ("count(\(value))", "known"), ("avg(\(value))", "average"),
-      ("min(\(value))", "minimum"), ("max(\(value))", "maximum"),
+  /// - Parameter condition: Which events count; nil: all.
+  private static func summaries(of column: QuakeColumn, where condition: SQL? = nil) -> SQL {
+    let value: SQL = "q.\(identifier: column.name)::float8"
+    let filter: SQL = condition.map { "filter (where \(sql: $0))" } ?? ""
+    let aggregates: [(SQL, SQL)] = [
+      ("count(*)", "count"), ("count(\(sql: value))", "known"), ("avg(\(sql: value))", "average"),
+      ("min(\(sql: value))", "minimum"), ("max(\(sql: value))", "maximum"),
       ("sum(quake.energy(q.magnitude))", "energy"), ("sum(quake.moment(q.magnitude))", "moment"),
-    ].map { aggregate, name in
-      condition == "true"
-        ? "\(aggregate) as \(name)" : "\(aggregate) filter (where \(condition)) as \(name)"
+    ]
+    return aggregates.map { aggregate, name -> SQL in
+      "\(sql: aggregate) \(sql: filter) as \(sql: name)"
     }.joined(separator: ", ")
   }
 
-  private static func summary(
-    _ rows: borrowing QueryResult, _ row: Int, firstColumn first: Int
-  ) -> EventSummary {
+  private static func summary(_ row: borrowing SQLRow) throws(PostgresError) -> EventSummary {
     EventSummary(
-      count: rows.binaryInteger(row, first) ?? 0, known: rows.binaryInteger(row, first + 1) ?? 0,
-      average: rows.binaryDouble(row, first + 2), minimum: rows.binaryDouble(row, first + 3),
-      maximum: rows.binaryDouble(row, first + 4), energy: rows.binaryDouble(row, first + 5),
-      moment: rows.binaryDouble(row, first + 6))
+      count: try row["count"], known: try row["known"], average: try row["average"],
+      minimum: try row["minimum"], maximum: try row["maximum"], energy: try row["energy"],
+      moment: try row["moment"])
+  }
+
+  private static func value(
+    of key: EventKey, _ row: borrowing SQLRow
+  ) throws(PostgresError) -> EventKey.Value? {
+    switch key {
+    case .place, .region, .network, .type, .status:
+      let text: String? = try row["key"]
+      return text.map { .text($0) }
+    case .day, .hour, .month:
+      let time: Timestamp? = try row["key"]
+      return time.map { .time($0) }
+    case .magnitude:
+      let number: Double? = try row["key"]
+      return number.map { .number($0) }
+    }
   }
 
   private static func value(of key: EventKey, _ value: BinaryValue) -> EventKey.Value? {
@@ -229,15 +240,6 @@ extension EventQuery {
     case .day, .hour, .month: value.timestamp.map { .time(Timestamp(microseconds: $0)) }
     case .magnitude: value.double.map { .number($0) }
     }
-  }
-}
-
-extension EventQuerySQL {
-  /// The expression for a key of the events.
-  fileprivate mutating func expression(for key: EventKey) -> String {
-    var width = ""
-    if case .magnitude(let value) = key { width = place(.double(value), "float8") }
-    return key.expression(alias: "q", classWidth: width)
   }
 }
 
@@ -320,27 +322,25 @@ public enum EventKey: Sendable, Hashable {
   }
 
   /// The expression for an event with this alias.
-  func expression(alias: String, classWidth: String) -> String {
+  func expression(alias: SQL) -> SQL {
     switch self {
-    case .place: "quake.locality(\(alias).place)"
-    case .region: "quake.region(\(alias).place)"
-    case .network: "\(alias).net"
-    case .type: "\(alias).type"
-    case .status: "\(alias).status"
-    case .day: Self.truncated("day", alias)
-    case .hour: Self.truncated("hour", alias)
-    case .month: Self.truncated("month", alias)
-    case .magnitude:
+    case .place: return "quake.locality(\(sql: alias).place)"
+    case .region: return "quake.region(\(sql: alias).place)"
+    case .network: return "\(sql: alias).net"
+    case .type: return "\(sql: alias).type"
+    case .status: return "\(sql: alias).status"
+    case .day: return "pg_catalog.date_trunc('day', \(sql: alias).time, 'UTC')"
+    case .hour: return "pg_catalog.date_trunc('hour', \(sql: alias).time, 'UTC')"
+    case .month: return "pg_catalog.date_trunc('month', \(sql: alias).time, 'UTC')"
+    case .magnitude(let classWidth):
+      let width: SQL = "\(classWidth)::float8"
+      let least: SQL = "least(\(sql: width), 0.1)"
       // The small numbers make up for multiples that are no binary fractions, such as 0.3 with a width of 0.1.
-      """
-      (pg_catalog.round((pg_catalog.floor(\
-      pg_catalog.floor(\(alias).magnitude / least(\(classWidth), 0.1) + 0.5 + 1e-9) \
-      * least(\(classWidth), 0.1) / \(classWidth) + 1e-9) * \(classWidth))::numeric, 6))::float8
-      """
+      let fine: SQL = "pg_catalog.floor(\(sql: alias).magnitude / \(sql: least) + 0.5 + 1e-9)"
+      return """
+        (pg_catalog.round((pg_catalog.floor(\(sql: fine) * \(sql: least) / \(sql: width) + 1e-9) \
+        * \(sql: width))::numeric, 6))::float8
+        """
     }
-  }
-
-  private static func truncated(_ unit: String, _ alias: String) -> String {
-    "pg_catalog.date_trunc('\(unit)', \(alias).time, 'UTC')"
   }
 }

@@ -156,29 +156,31 @@ package struct BatchRestore {
       return try DeletedSelection.codes(of: selection, over: connection)
     }
     var codes = CodeList()
-    try connection.stream(RestoreStatements.codes, [.array(scope.transactions)]) { rows in
-      for row in 0..<rows.rowCount { codes.append(contentsOf: rows.bytes(row, 0)) }
+    try connection.forEachRow(RestoreStatements.codes(of: scope.transactions)) { row in
+      codes.append(contentsOf: try row.bytes("code"))
     }
     return codes
   }
 
   private func steps(_ codes: [String], _ scope: RestoreScope?) throws -> [Event] {
     let statement =
-      scope == nil ? RestoreStatements.deletedSteps : RestoreStatements.undoSteps
-    let parameters = [Parameter.array(codes)] + (scope.map { [.array($0.transactions)] } ?? [])
-    let rows = try connection.execute(statement, parameters)
-    return (0..<rows.rowCount).map { row in
-      let code = rows.text(row, 0) ?? ""
-      let conflict =
-        rows.bool(row, 2) == true
-        ? RestoreConflict(
-          code: code, operation: rows.text(row, 5).flatMap { ChangeOperation(rawValue: $0) },
-          transaction: EditJournal.token(rows.integer(row, 6), rows.text(row, 7)),
-          author: rows.text(row, 8))
-        : nil
+      if let scope {
+        RestoreStatements.undoSteps(on: codes, undoing: scope.transactions)
+      } else {
+        RestoreStatements.deletedSteps(on: codes)
+      }
+    return try connection.rows(statement) { row throws(PostgresError) in
+      let code: String = try row["code"]
+      var conflict: RestoreConflict?
+      if try row["is_in_way"] {
+        let operation: String? = try row["op"]
+        conflict = RestoreConflict(
+          code: code, operation: operation.flatMap { ChangeOperation(rawValue: $0) },
+          transaction: try row["token"], author: try row["author"])
+      }
       return Event(
-        code: code, step: rows.text(row, 1).flatMap { Step(rawValue: $0) } ?? .lost,
-        before: rows.integer(row, 3), after: rows.integer(row, 4), conflict: conflict)
+        code: code, step: try row["step"], before: try row["before"], after: try row["after"],
+        conflict: conflict)
     }
   }
 
@@ -187,7 +189,7 @@ package struct BatchRestore {
     _ codes: [String], _ scope: RestoreScope?, _ journal: EditJournal, _ part: inout EditOutcome
   ) throws -> (events: Int64, code: String?) {
     // Rows that are locked do not change while the next statements look at them.
-    try connection.execute(RestoreStatements.lock, [.array(codes)])
+    try connection.execute(RestoreStatements.lock(codes))
     var chosen: [Step: [Event]] = [:]
     for event in try steps(codes, scope) {
       if let conflict = event.conflict, !restore.isForced {
@@ -200,33 +202,28 @@ package struct BatchRestore {
     let lost = chosen[.lost] ?? []
     part.lost = Int64(lost.count)
     if !lost.isEmpty, restore.isForced {
-      let removed = try connection.execute(
-        RestoreStatements.forget, [.array(lost.map(\.code))])
-      part.tombstonesRemoved = Int64(removed.rowCount)
+      let removed = try connection.execute(RestoreStatements.forget(lost.map(\.code)))
+      part.tombstonesRemoved = Int64(removed.affectedRows)
     }
     let replaced = chosen[.replace] ?? []
     if !replaced.isEmpty {
-      try connection.execute(RestoreStatements.replace, [.array(replaced.map(\.code))])
+      try connection.execute(RestoreStatements.replace(replaced.map(\.code)))
     }
     let inserted = (chosen[.insert] ?? []) + replaced
     if !inserted.isEmpty {
       try connection.execute(
-        RestoreStatements.insert,
-        [.array(inserted.map(\.code)), .array(inserted.map { $0.before ?? 0 })])
+        RestoreStatements.insert(inserted.map(\.code), as: inserted.map { $0.before ?? 0 }))
     }
     let updated = chosen[.update] ?? []
     if !updated.isEmpty {
       try connection.execute(
-        RestoreStatements.update,
-        [
-          .array(updated.map(\.code)), .array(updated.map { $0.before ?? 0 }),
-          .array(updated.map { $0.after ?? 0 }),
-        ])
+        RestoreStatements.update(
+          updated.map(\.code), to: updated.map { $0.before ?? 0 },
+          from: updated.map { $0.after ?? 0 }))
     }
     let deleted = chosen[.delete] ?? []
     if !deleted.isEmpty {
-      try connection.execute(
-        RestoreStatements.delete, [.array(deleted.map(\.code)), .integer(journal.id)])
+      try connection.execute(RestoreStatements.delete(deleted.map(\.code), edit: journal.id))
     }
     let changed = inserted + updated + deleted
     return (Int64(changed.count), changed.first?.code)

@@ -49,29 +49,28 @@ struct RestoreScope {
   init(_ tokens: [ChangeToken], over connection: Connection) throws {
     var found: [Int64] = []
     for token in tokens {
-      let row: QueryResult
+      let (id, truncated, floor, context): (Int64?, Int64?, Int64, String?)
       do throws(PostgresError) {
-        row = try connection.execute(
+        (id, truncated, floor, context) = try connection.row(
           """
           select t.transaction_id, t.truncated, f.token, t.context
             from quake.history_floor f
-            left join quake.change_transaction t on t.token = quake.token_number($1)
-          """, [.text("\(token)")])
+            left join quake.change_transaction t on t.token = quake.token_number(\(token))
+          """, as: (Int64?, Int64?, Int64, String?).self)
       } catch {
         guard let invalid = StoreError(token: error) else { throw error }
         throw invalid.kind == .token(.expired) ? Self.purged(token) : invalid
       }
-      guard let id = row.integer(0, 0) else {
+      guard let id else {
         throw StoreError(.token(.malformed), "token \(token) is not of a transaction")
       }
-      let floor = row.integer(0, 2) ?? 0
       guard token.number > floor else { throw Self.purged(token) }
-      guard row.integer(0, 1) == 0 else {
+      guard truncated == 0 else {
         throw StoreError(
           .badData, "cannot undo transaction \(token): it truncated the table of events",
           hint: "\"quake-query list --as-of\" with the token before it has the events.")
       }
-      guard row.text(0, 3) != ChangeTransaction.associationContext else {
+      guard context != ChangeTransaction.associationContext else {
         throw StoreError(
           .badData, "cannot undo transaction \(token): it associated events, or ended associations",
           hint: """
@@ -89,24 +88,24 @@ struct RestoreScope {
   ///
   /// - Throws: `StoreError` if there is no such edit.
   init(edit id: Int64, over connection: Connection) throws {
-    let rows = try connection.execute(
+    let rows = try connection.rows(
       """
       select e.transaction_id, t.token > f.token
         from quake.edit d
        cross join quake.history_floor f
         left join quake.edit_transaction e on e.edit_id = d.id
         left join quake.change_transaction t on t.transaction_id = e.transaction_id
-       where d.id = $1 order by t.token
-      """, [.integer(id)])
-    guard rows.rowCount > 0 else {
+       where d.id = \(id) order by t.token
+      """, as: (Int64?, Bool?).self)
+    guard !rows.isEmpty else {
       throw StoreError(
         .unknownEdit, "there is no edit \(id)", hint: "The table quake.edit lists the edits.")
     }
     var found: [Int64] = []
     var purged: Int64 = 0
-    for row in 0..<rows.rowCount {
-      guard let transaction = rows.integer(row, 0) else { continue }
-      if rows.bool(row, 1) == true { found.append(transaction) } else { purged += 1 }
+    for (transaction, isThere) in rows {
+      guard let transaction else { continue }
+      if isThere == true { found.append(transaction) } else { purged += 1 }
     }
     transactions = found
     self.purged = purged
@@ -126,18 +125,17 @@ enum DeletedSelection {
   /// codes also finds events under other ids, and events that were deleted without a tombstone.
   static func codes(of selection: EventSelection, over connection: Connection) throws -> CodeList {
     var codes = CodeList()
-    var conditions = EditConditions(
-      selection.withoutCodes, alias: "v", isTable: false, firstParameter: 1)
-    let source: String
+    let conditions = EditConditions(selection.withoutCodes, alias: "v", isTable: false)
+    let source: SQL
     if let named = selection.filter.codes {
-      let names = conditions.place(
-        .array(named.filter { !$0.utf8.contains(0) && $0.utf8.count <= 1024 }.sorted()), "text[]")
+      let ids = named.filter { !$0.utf8.contains(0) && $0.utf8.count <= 1024 }.sorted()
+      let names: SQL = "\(ids)::text[]"
       source = """
-        select i.id as code from unnest(\(names)) i (id)
+        select i.id as code from unnest(\(sql: names)) i (id)
          where not exists (select from quake.quake_alias a join quake.tombstone d on d.code = a.code
                             where a.id = i.id and not exists (select from quake.tombstone o where o.code = i.id))
          union
-        select a.code from unnest(\(names)) i (id)
+        select a.code from unnest(\(sql: names)) i (id)
           join quake.quake_alias a on a.id = i.id
           join quake.tombstone d on d.code = a.code
          where not exists (select from quake.tombstone o where o.code = i.id)
@@ -145,32 +143,30 @@ enum DeletedSelection {
     } else {
       source = "select d.code from quake.tombstone d"
     }
-    let hasConditions = !conditions.conditions.isEmpty
-    try connection.stream(
-      SQL(
-        trusted: """
-          with chosen as materialized (
-            select c.code, v.transaction_id
-              from (\(source)) c
-              left join lateral (
-                select v.* from quake.quake_version v where v.code = c.code order by v.id desc limit 1) v on true
-             where \(hasConditions ? "v.op = 'delete' and \(conditions.text)" : "true")
-             order by v.time, c.code collate "C" \(selection.limit.map { "limit \($0)" } ?? "")
-          )
-          select c.code from chosen c
-           union
-          select d.code
-            from chosen c
-            join quake.quake_alias a on a.code = c.code
-            join quake.tombstone d on d.code = a.id
-           cross join lateral (
-              select v.superseded_by, v.transaction_id, v.op from quake.quake_version v
-               where v.code = d.code order by v.id desc limit 1) v
-           where v.op = 'delete' and v.superseded_by = c.code and v.transaction_id = c.transaction_id
-          """), conditions.parameters
-    ) { rows in
-      for row in 0..<rows.rowCount { codes.append(contentsOf: rows.bytes(row, 0)) }
-    }
+    let isChosen: SQL =
+      conditions.conditions.isEmpty ? "true" : "v.op = 'delete' and \(sql: conditions.text)"
+    try connection.forEachRow(
+      """
+      with chosen as materialized (
+        select c.code, v.transaction_id
+          from (\(sql: source)) c
+          left join lateral (
+            select v.* from quake.quake_version v where v.code = c.code order by v.id desc limit 1) v on true
+         where \(sql: isChosen)
+         order by v.time, c.code collate "C" limit \(selection.limit)
+      )
+      select c.code from chosen c
+       union
+      select d.code
+        from chosen c
+        join quake.quake_alias a on a.code = c.code
+        join quake.tombstone d on d.code = a.id
+       cross join lateral (
+          select v.superseded_by, v.transaction_id, v.op from quake.quake_version v
+           where v.code = d.code order by v.id desc limit 1) v
+       where v.op = 'delete' and v.superseded_by = c.code and v.transaction_id = c.transaction_id
+      """
+    ) { row in codes.append(contentsOf: try row.bytes("code")) }
     return codes
   }
 }
@@ -236,20 +232,19 @@ package struct Tombstone: Sendable {
 
   /// The tombstone of the event that had this id; nil if there is none.
   package static func find(_ id: String, over connection: Connection) throws -> Tombstone? {
-    let rows = try connection.execute(
+    try connection.firstRow(
       """
       select t.code, t.reason, t.deleted_at, t.author, t.context, t.edit_id
-        from (select 1 as choice, $1::text as code
+        from (select 1 as choice, \(id)::text as code
               union all
-              select 2, a.code from quake.quake_alias a where a.id = $1) c
+              select 2, a.code from quake.quake_alias a where a.id = \(id)) c
         join quake.tombstone t on t.code = c.code
        order by c.choice limit 1
-      """, [.text(id)], format: .binary)
-    guard rows.rowCount > 0, let code = rows.text(0, 0), let reason = rows.text(0, 1),
-      let time = rows.binaryTimestamp(0, 2)
-    else { return nil }
-    return Tombstone(
-      code: code, reason: reason, deletedAt: Timestamp(microseconds: time), author: rows.text(0, 3),
-      context: rows.text(0, 4), edit: rows.binaryInteger(0, 5))
+      """, format: .binary
+    ) { row throws(PostgresError) in
+      Tombstone(
+        code: try row["code"], reason: try row["reason"], deletedAt: try row["deleted_at"],
+        author: try row["author"], context: try row["context"], edit: try row["edit_id"])
+    }
   }
 }

@@ -64,58 +64,66 @@ struct RoleDirectory {
     """
 
   init(_ connection: Connection, names: RoleNames) throws {
-    let ours = Parameter.array(names.all)
-    let about = try connection.execute(
+    let owner = names.name(.owner)
+    let about = try connection.row(
       """
-      select d.datname::text, o.rolname::text, u.rolname::text, u.rolsuper, u.rolcreaterole,
-             pg_has_role(d.datdba, 'usage'),
-             coalesce((select pg_has_role(r.oid, 'usage') from pg_roles r where r.rolname = $1), false),
+      select d.datname as database, o.rolname as database_owner, u.rolname as caller, u.rolsuper,
+             u.rolcreaterole, pg_has_role(d.datdba, 'usage') as owns_database,
+             coalesce((select pg_has_role(r.oid, 'usage')
+                         from pg_roles r where r.rolname = \(owner)), false) as is_member,
              coalesce((select pg_has_role(r.oid, 'usage with admin option')
-                         from pg_roles r where r.rolname = 'pg_monitor'), false),
-             exists (select from pg_proc where proname = 'has_parameter_privilege')
+                         from pg_roles r where r.rolname = 'pg_monitor'), false) as grants_monitor,
+             exists (select from pg_proc where proname = 'has_parameter_privilege') as has_privileges
         from pg_database d join pg_roles o on o.oid = d.datdba, pg_roles u
        where d.datname = current_database() and u.rolname = current_user
-      """, [.text(names.name(.owner))])
-    database = about.text(0, 0) ?? ""
-    databaseOwner = about.text(0, 1) ?? ""
-    let isSuperuser = about.bool(0, 3) == true
-    let createsRoles = about.bool(0, 4) == true
-    var mayLimitFiles = isSuperuser
-    // Since version 15, a superuser may allow other roles to set it.
-    if !isSuperuser, about.bool(0, 8) == true {
-      mayLimitFiles =
-        try connection.execute(
-          "select has_parameter_privilege($1, 'set')", [.text(RoleSettings.privileged)]
-        ).bool(0, 0) == true
-    }
-    caller = Caller(
-      name: about.text(0, 2) ?? "", isSuperuser: isSuperuser, createsRoles: createsRoles,
-      ownsDatabase: about.bool(0, 5) == true, isOwnerMember: about.bool(0, 6) == true,
-      mayLimitFiles: mayLimitFiles,
-      // Up to version 15, a role with CREATEROLE may grant any role except a superuser.
-      mayGrantMonitor: isSuperuser || about.bool(0, 7) == true
-        || createsRoles && connection.serverVersion < 160000)
-
-    roles = try Self.readRoles(connection, names, ours)
-    (owners, grants, grantable) = try Self.readObjects(connection)
-    let memberships = try connection.execute(
       """
-      select m.rolname::text, g.rolname::text
-        from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles g on g.oid = a.roleid
-       where m.rolname = any ($1::text[]) order by 1, 2
-      """, [ours])
-    self.memberships = (0..<memberships.rowCount).map {
-      (memberships.text($0, 0) ?? "", memberships.text($0, 1) ?? "")
+    ) { row throws(PostgresError) in
+      let isSuperuser: Bool = try row["rolsuper"]
+      let createsRoles: Bool = try row["rolcreaterole"]
+      let grantsMonitor: Bool = try row["grants_monitor"]
+      let hasPrivileges: Bool = try row["has_privileges"]
+      let caller = Caller(
+        name: try row["caller"], isSuperuser: isSuperuser, createsRoles: createsRoles,
+        ownsDatabase: try row["owns_database"], isOwnerMember: try row["is_member"],
+        mayLimitFiles: isSuperuser,
+        // Up to version 15, a role with CREATEROLE may grant any role except a superuser.
+        mayGrantMonitor: isSuperuser || grantsMonitor
+          || createsRoles && connection.serverVersion < 160000)
+      let (database, databaseOwner): (String, String) = (
+        try row["database"], try row["database_owner"]
+      )
+      return (
+        database: database, databaseOwner: databaseOwner, caller: caller,
+        hasPrivileges: hasPrivileges
+      )
     }
-    strangers = try Self.readStrangers(connection, names, ours)
-    let members = try connection.execute(
+    database = about.database
+    databaseOwner = about.databaseOwner
+    var caller = about.caller
+    // Since version 15, a superuser may allow other roles to set it.
+    if !caller.isSuperuser, about.hasPrivileges {
+      caller.mayLimitFiles = try connection.row(
+        "select has_parameter_privilege(\(RoleSettings.privileged), 'set')", as: Bool.self)
+    }
+    self.caller = caller
+
+    roles = try Self.readRoles(connection, names)
+    (owners, grants, grantable) = try Self.readObjects(connection)
+    memberships = try connection.rows(
+      """
+      select m.rolname, g.rolname
+        from pg_auth_members a join pg_roles m on m.oid = a.member join pg_roles g on g.oid = a.roleid
+       where m.rolname = any (\(names.all)::text[]) order by m.rolname::text, g.rolname::text
+      """, as: (String, String).self
+    ).map { (member: $0, group: $1) }
+    strangers = try Self.readStrangers(connection, names)
+    ownerMembers = try connection.rows(
       """
       select r.rolname::text from pg_roles r, pg_roles o
-       where o.rolname = $1 and r.oid <> o.oid and not r.rolsuper and r.rolname !~ '^pg_'
+       where o.rolname = \(owner) and r.oid <> o.oid and not r.rolsuper and r.rolname !~ '^pg_'
          and r.oid <> (select d.datdba from pg_database d where d.datname = current_database())
          and pg_has_role(r.oid, o.oid, 'usage') order by 1
-      """, [.text(names.name(.owner))])
-    ownerMembers = (0..<members.rowCount).compactMap { members.text($0, 0) }
+      """, as: String.self)
     otherDatabases = try Self.otherDatabases(using: names.all, over: connection)
   }
 
@@ -132,53 +140,44 @@ struct RoleDirectory {
   static func otherDatabases(
     using roles: [String], over connection: Connection
   ) throws -> [OtherDatabase] {
-    let rows = try connection.execute(
+    try connection.rows(
       """
-      select d.datname::text, string_agg(distinct r.rolname, ','), bool_or(s.deptype = 'o')
+      select d.datname::text, array_agg(distinct r.rolname::text), bool_or(s.deptype = 'o')
         from pg_shdepend s join pg_roles r on r.oid = s.refobjid
         join pg_database d
           on d.oid = s.dbid or s.dbid = 0 and s.classid = 'pg_database'::regclass and s.deptype = 'o'
                                and d.oid = s.objid
-       where s.refclassid = 'pg_authid'::regclass and r.rolname = any ($1::text[])
+       where s.refclassid = 'pg_authid'::regclass and r.rolname = any (\(roles)::text[])
          and d.datname <> current_database()
        group by 1 order by 1
-      """, [.array(roles)])
-    return (0..<rows.rowCount).map { row in
-      OtherDatabase(
-        name: rows.text(row, 0) ?? "",
-        roles: (rows.text(row, 1) ?? "").split(separator: ",").map(String.init),
-        hasObjects: rows.bool(row, 2) == true)
-    }
+      """, as: (String, [String], Bool).self
+    ).map { OtherDatabase(name: $0, roles: $1, hasObjects: $2) }
   }
 
   private static func readRoles(
-    _ connection: Connection, _ names: RoleNames, _ ours: Parameter
+    _ connection: Connection, _ names: RoleNames
   ) throws -> [Role: Entry] {
-    let rows = try connection.execute(
+    let rows = try connection.rows(
       """
-      select r.rolname::text, coalesce(shobj_description(r.oid, 'pg_authid'), ''), r.rolconnlimit,
-             concat_ws(',', case when r.rolsuper then 'is a superuser' end,
-                            case when r.rolcreaterole then 'may create roles' end,
-                            case when r.rolcreatedb then 'may create databases' end,
-                            case when r.rolreplication then 'may replicate' end,
-                            case when r.rolbypassrls then 'passes over row security' end),
-             (select string_agg(split_part(c.entry, '=', 1), ',')
-                from pg_db_role_setting s cross join unnest(s.setconfig) c (entry)
-               where s.setrole = r.oid
-                 and s.setdatabase in (0, (select d.oid from pg_database d
-                                            where d.datname = current_database())))
-        from pg_roles r where r.rolname = any ($1::text[])
-      """, [ours])
+      select r.rolname, coalesce(shobj_description(r.oid, 'pg_authid'), ''), r.rolconnlimit,
+             array_remove(array[case when r.rolsuper then 'is a superuser' end,
+                                case when r.rolcreaterole then 'may create roles' end,
+                                case when r.rolcreatedb then 'may create databases' end,
+                                case when r.rolreplication then 'may replicate' end,
+                                case when r.rolbypassrls then 'passes over row security' end], null),
+             array(select split_part(c.entry, '=', 1)
+                     from pg_db_role_setting s cross join unnest(s.setconfig) c (entry)
+                    where s.setrole = r.oid
+                      and s.setdatabase in (0, (select d.oid from pg_database d
+                                                 where d.datname = current_database())))
+        from pg_roles r where r.rolname = any (\(names.all)::text[])
+      """, as: (String, String, Int64, [String], [String]).self)
     var roles: [Role: Entry] = [:]
-    for row in 0..<rows.rowCount {
-      guard let role = names.role(named: rows.text(row, 0) ?? "") else { continue }
-      func words(_ column: Int) -> [String] {
-        (rows.text(row, column) ?? "").split(separator: ",").map(String.init)
-      }
+    for (name, description, connectionLimit, excessive, settings) in rows {
+      guard let role = names.role(named: name) else { continue }
       roles[role] = Entry(
-        isMade: rows.text(row, 1) == comment(role),
-        connectionLimit: rows.integer(row, 2) ?? -1, excessive: words(3),
-        settings: Set(words(4)))
+        isMade: description == comment(role), connectionLimit: connectionLimit,
+        excessive: excessive, settings: Set(settings))
     }
     return roles
   }
@@ -222,19 +221,19 @@ struct RoleDirectory {
   private static func readObjects(
     _ connection: Connection
   ) throws -> ([SecuredObject: String], Set<Grant>, Set<Grant>) {
-    let rows = try connection.execute(objects)
+    let rows = try connection.rows(
+      objects, as: (String, String, String?, String, String?, String?, Bool?).self)
     var owners: [SecuredObject: String] = [:]
     var grants: Set<Grant> = []
     var grantable: Set<Grant> = []
-    for row in 0..<rows.rowCount {
-      guard let kind = SecuredObject.Kind(rawValue: rows.text(row, 0) ?? "") else { continue }
-      let object = SecuredObject(kind, rows.text(row, 1) ?? "")
-      owners[object] = rows.text(row, 3)
-      guard let privilege = rows.text(row, 4), let grantee = rows.text(row, 5) else { continue }
-      let grant = Grant(
-        object: object, column: rows.text(row, 2), privilege: privilege, grantee: grantee)
+    for (kind, name, column, owner, privilege, grantee, isGrantable) in rows {
+      guard let kind = SecuredObject.Kind(rawValue: kind) else { continue }
+      let object = SecuredObject(kind, name)
+      owners[object] = owner
+      guard let privilege, let grantee else { continue }
+      let grant = Grant(object: object, column: column, privilege: privilege, grantee: grantee)
       grants.insert(grant)
-      if rows.bool(row, 6) == true { grantable.insert(grant) }
+      if isGrantable == true { grantable.insert(grant) }
     }
     return (owners, grants, grantable)
   }
@@ -243,36 +242,39 @@ struct RoleDirectory {
   /// PostgreSQL's predefined roles. A privilege of PUBLIC is reported once, for PUBLIC. The privilege TRIGGER
   /// counts, because a trigger runs with the privileges of every role that writes to the table.
   private static func readStrangers(
-    _ connection: Connection, _ names: RoleNames, _ ours: Parameter
+    _ connection: Connection, _ names: RoleNames
   ) throws -> [(role: String, object: SecuredObject, privilege: String)] {
-    let history = PrivilegeTable.objects.filter { $0.isHistory }.map(\.object)
-    func list(_ objects: [SecuredObject]) -> Parameter { .array(objects.map(\.name)) }
-    let tables = history.filter { $0.kind == .table }
-    let rows = try connection.execute(
+    let all = PrivilegeTable.objects
+    func history(_ kind: SecuredObject.Kind) -> [String] {
+      all.filter { $0.isHistory && $0.object.kind == kind }.map(\.object.name)
+    }
+    let tables = all.map(\.object).filter { $0.kind == .table }.map(\.name)
+    let rows = try connection.rows(
       """
       with stranger as (
         select r.oid, r.rolname from pg_roles r
-         where not r.rolsuper and r.rolname !~ '^pg_' and r.rolname <> all ($1::text[])
-           and not coalesce(pg_has_role(r.oid, (select o.oid from pg_roles o where o.rolname = $2), 'usage'),
-                            false)
+         where not r.rolsuper and r.rolname !~ '^pg_' and r.rolname <> all (\(names.all)::text[])
+           and not coalesce(
+             pg_has_role(r.oid, (select o.oid from pg_roles o where o.rolname = \(names.name(.owner))),
+                         'usage'), false)
       ), target as (
         -- By the catalogs: looking names up needs a right to the schema.
         select 'table' as kind, c.oid, n.name, p.privilege
-          from unnest($3::text[]) n (name)
+          from unnest(\(history(.table))::text[]) n (name)
           join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
          cross join unnest('{INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) p (privilege)
         union all
         select 'table', c.oid, n.name, 'TRIGGER'
-          from unnest($4::text[]) n (name)
+          from unnest(\(tables)::text[]) n (name)
           join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
         union all
         select 'sequence', c.oid, n.name, p.privilege
-          from unnest($5::text[]) n (name)
+          from unnest(\(history(.sequence))::text[]) n (name)
           join pg_class c on c.relnamespace = to_regnamespace('quake') and 'quake.' || c.relname = n.name
          cross join unnest('{USAGE,UPDATE}'::text[]) p (privilege)
         union all
         select 'function', f.oid, n.name, 'EXECUTE'
-          from unnest($6::text[]) n (name)
+          from unnest(\(history(.function))::text[]) n (name)
           join pg_proc f on f.pronamespace = to_regnamespace('quake')
            and 'quake.' || f.proname || '(' || oidvectortypes(f.proargtypes) || ')' = n.name
       ), held as (
@@ -294,19 +296,9 @@ struct RoleDirectory {
           left join pg_proc f on f.oid = t.oid and t.kind = 'function'
       )
       select role, kind, name, privilege from held where is_held order by 1, 2, 3, 4
-      """,
-      [
-        ours, .text(names.name(.owner)), list(tables),
-        list(PrivilegeTable.objects.map(\.object).filter { $0.kind == .table }),
-        list(history.filter { $0.kind == .sequence }),
-        list(history.filter { $0.kind == .function }),
-      ])
-    return (0..<rows.rowCount).compactMap { row in
-      guard let role = rows.text(row, 0),
-        let kind = SecuredObject.Kind(rawValue: rows.text(row, 1) ?? ""),
-        let name = rows.text(row, 2), let privilege = rows.text(row, 3)
-      else { return nil }
-      return (role, SecuredObject(kind, name), privilege)
+      """, as: (String, String, String, String).self)
+    return rows.compactMap { role, kind, name, privilege in
+      SecuredObject.Kind(rawValue: kind).map { (role, SecuredObject($0, name), privilege) }
     }
   }
 }

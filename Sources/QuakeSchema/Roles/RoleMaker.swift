@@ -158,7 +158,7 @@ package struct RoleMaker {
         check.directory.owners.first { $0.key.name == finding.object }?.value
       })
     let foreign = try owners.sorted().filter { owner in
-      try connection.execute("select pg_has_role($1, 'usage')", [.text(owner)]).bool(0, 0) != true
+      try !connection.row("select pg_has_role(\(owner), 'usage')", as: Bool.self)
         // A caller with CREATEROLE makes itself a member of the owner.
         && !(owner == names.name(.owner) && caller.createsRoles)
     }

@@ -89,11 +89,10 @@ extension APIService {
   /// When the store changed last, or was at a point of its history.
   static func moment(of point: ChangeToken?, over connection: Connection) throws -> Timestamp {
     let token = try point ?? HistoryReader.latestToken(over: connection)
-    let row = try connection.execute(
-      "select t.at from quake.change_transaction t where t.token = $1", [.integer(token.number)],
-      format: .binary)
-    guard row.rowCount > 0, let time = row.binaryTimestamp(0, 0) else { return .now() }
-    return Timestamp(microseconds: time)
+    let time = try connection.firstRow(
+      "select t.at from quake.change_transaction t where t.token = \(token.number)",
+      format: .binary, as: Timestamp.self)
+    return time ?? .now()
   }
 
   /// The value of `Link` with the next page of an answer.

@@ -11,14 +11,15 @@ enum CatalogueLists {
     try values(
       """
       select q.net from quake.current_quake q union select q.source from quake.current_quake q
-       union select \(entries("sources"))
+       union select \(sql: entries("sources"))
       """, over: connection)
   }
 
   /// The networks.
   static func contributors(over connection: Connection) throws -> [String] {
     try values(
-      "select q.net from quake.current_quake q union select \(entries("sources"))", over: connection
+      "select q.net from quake.current_quake q union select \(sql: entries("sources"))",
+      over: connection
     )
   }
 
@@ -27,7 +28,7 @@ enum CatalogueLists {
     let lists: [(StaticString, [String])] = [
       ("catalogs", try catalogs(over: connection)),
       ("contributors", try contributors(over: connection)),
-      ("producttypes", try values("select \(entries("types"))", over: connection)),
+      ("producttypes", try values("select \(sql: entries("types"))", over: connection)),
       (
         "eventtypes",
         try values("select distinct q.type from quake.current_quake q", over: connection)
@@ -49,20 +50,18 @@ enum CatalogueLists {
   }
 
   /// The entries of a column with lists. Equal lists are divided only once.
-  private static func entries(_ column: String) -> String {
+  private static func entries(_ column: SQL) -> SQL {
     """
-    e.entry from (select distinct q.\(column) as list from quake.current_quake q) l
+    e.entry from (select distinct q.\(sql: column) as list from quake.current_quake q) l
      cross join lateral pg_catalog.unnest(pg_catalog.string_to_array(l.list, ',')) e (entry)
     """
   }
 
-  private static func values(_ query: String, over connection: Connection) throws -> [String] {
-    let rows = try connection.execute(
-      SQL(
-        trusted: """
-          select v.value from (\(query)) v (value) where v.value <> ''
-           group by v.value order by v.value collate "C" limit \(most)
-          """))
-    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+  private static func values(_ query: SQL, over connection: Connection) throws -> [String] {
+    try connection.rows(
+      """
+      select v.value from (\(sql: query)) v (value) where v.value <> ''
+       group by v.value order by v.value collate "C" limit \(most)
+      """, as: String.self)
   }
 }

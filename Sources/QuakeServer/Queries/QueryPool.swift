@@ -89,9 +89,9 @@ final class QueryPool: Sendable {
     let new = try Connection(settings.connection)
     // PostgreSQL cancels a statement at the limit. If it does not answer at all, this side stops waiting later.
     new.answerTimeout = settings.statementTimeout + .seconds(5)
-    let milliseconds = Int64(settings.statementTimeout.inSeconds * 1000)
+    let milliseconds = "\(Int64(settings.statementTimeout.inSeconds * 1000))"
     try new.execute(
-      "select pg_catalog.set_config('statement_timeout', $1, false)", [.text("\(milliseconds)")])
+      "select pg_catalog.set_config('statement_timeout', \(milliseconds), false)")
     try Migrator.checkSchema(of: new)
     connection = new
     return try context(new)

@@ -35,12 +35,11 @@ package struct StatusReport {
     _ connection: Connection, embedded: String?, feeds: [String], limits: StatusLimits,
     program: String
   ) throws {
-    let server = try connection.execute(
-      "select split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery()")
+    (serverVersion, isStandby) = try connection.row(
+      "select split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery()",
+      as: (String, Bool).self)
     address = connection.label
     self.embedded = embedded
-    serverVersion = server.text(0, 0) ?? ""
-    isStandby = server.bool(0, 1) ?? false
     do {
       let migrations = try Migrator(connection: connection, program: program).status()
       schemaVersion = migrations.count { $0.appliedAt != nil }

@@ -83,25 +83,18 @@ enum FeedsOutput {
     let quarantined: Int64
 
     init(_ name: String, over connection: Connection) throws(PostgresError) {
-      let row = try connection.execute(
+      let state = try connection.firstRow(
         """
         select f.etag, f.last_modified, f.fresh_until, f.retry_after, f.reset_at,
                (select count(*) from quake.absence a
                  where a.feed = f.name and a.withdrawn_at is null),
                (select count(*) from quake.import i
                  where i.feed = f.name and i.quarantined_at is not null and i.decision is null)
-          from quake.feed f where f.name = $1
-        """, [.text(name)], format: .binary)
-      func time(_ column: Int) -> Timestamp? {
-        row.rowCount == 0
-          ? nil : row.binaryTimestamp(0, column).map { Timestamp(microseconds: $0) }
-      }
-      let exists = row.rowCount > 0
-      etag = exists ? row.text(0, 0) : nil
-      lastModified = exists ? row.text(0, 1) : nil
-      (freshUntil, retryAfter, resetAt) = (time(2), time(3), time(4))
-      absences = exists ? row.binaryInteger(0, 5) ?? 0 : 0
-      quarantined = exists ? row.binaryInteger(0, 6) ?? 0 : 0
+          from quake.feed f where f.name = \(name)
+        """, format: .binary,
+        as: (String?, String?, Timestamp?, Timestamp?, Timestamp?, Int64, Int64).self)
+      (etag, lastModified, freshUntil, retryAfter, resetAt, absences, quarantined) =
+        state ?? (nil, nil, nil, nil, nil, 0, 0)
     }
 
     func write(to json: inout JSONWriter) {
@@ -165,9 +158,7 @@ enum FeedsOutput {
   }
 
   private static func present(over connection: Connection) throws -> Timestamp {
-    Timestamp(
-      microseconds: try connection.execute("select clock_timestamp()", format: .binary)
-        .binaryTimestamp(0, 0) ?? 0)
+    try connection.row("select clock_timestamp()", format: .binary, as: Timestamp.self)
   }
 
   private static func difference(_ later: Timestamp, _ earlier: Timestamp) -> Duration {

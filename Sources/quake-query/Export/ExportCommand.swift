@@ -122,12 +122,10 @@ struct ExportCommand {
 
   /// When the events were as the export has them.
   private func moment(of token: ChangeToken?, over connection: Connection) throws -> Timestamp {
-    let row = try connection.execute(
+    try connection.row(
       """
-      select (extract(epoch from coalesce(
-                (select t.at from quake.change_transaction t where t.token = $1::bigint),
-                now())) * 1000000)::bigint
-      """, [Parameter.integer(token?.number)])
-    return Timestamp(microseconds: row.integer(0, 0) ?? 0)
+      select coalesce(
+        (select t.at from quake.change_transaction t where t.token = \(token?.number)::bigint), now())
+      """, format: .binary, as: Timestamp.self)
   }
 }

@@ -4,7 +4,7 @@ import QuakeStore
 func validateAll(after time: Timestamp, in database: QuakeDatabase) async throws -> Int {
   try await database.withConnection { connection in
     try connection.execute(
-      "update quake.quake set validated = true where time >= $1", [.text("\(time)")]
+      "update quake.quake set validated = true where time >= \(time)"
     ).affectedRows
   }
 }

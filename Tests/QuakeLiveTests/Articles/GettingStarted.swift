@@ -36,8 +36,7 @@ func setPlace(of code: String, to place: String, in database: QuakeDatabase) asy
     try connection.transaction {
       try connection.execute("set local quake.author = 'ann'")
       try connection.execute("set local quake.context = 'corrected by hand'")
-      try connection.execute(
-        "update quake.quake set place = $2 where code = $1", [.text(code), .text(place)])
+      try connection.execute("update quake.quake set place = \(place) where code = \(code)")
     }
   }
 }

@@ -101,6 +101,34 @@ import Testing
         }[...])
   }
 
+  /// The functions and views write the columns out. A new column has to be in all of them.
+  @Test func functionsAndViewsRepeatTheProgramsColumnsWithoutAGapAndInItsOrder() throws {
+    let schema = String(decoding: try Folder.read("schema.sql"), as: UTF8.self)
+    let all = QuakeColumn.allCases.map(\.name)
+    var whole = 0
+    for list in schema.matches(of: /(?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+){20,}/) {
+      let names = list.output.split(separator: ",").map { name in
+        String(name.drop { $0.isWhitespace }.split(separator: ".").last ?? "")
+      }
+      let columns = names.filter(all.contains)
+      guard columns.count > 20, let first = all.firstIndex(of: columns[0]) else { continue }
+      #expect(columns == Array(all[first...].prefix(columns.count)), "\(list.output)")
+      if first == 0 {
+        #expect(columns.count == all.count, "\(list.output)")
+        whole += 1
+      }
+    }
+    #expect(whole >= 10)
+    let compared = schema.matches(
+      of: /case when \w+\.(\w+) is distinct from \w+\.(\w+) then '(\w+)' end/)
+    #expect(compared.allSatisfy { $0.1 == $0.2 && $0.2 == $0.3 })
+    let names = compared.map { String($0.3) }
+    #expect(names.count > all.count)
+    for start in stride(from: 0, to: names.count, by: all.count - 1) {
+      #expect(Array(names[start...].prefix(all.count - 1)) == Array(all.dropFirst()))
+    }
+  }
+
   @Test func theSchemaHasTheColumnsOfTransactionsInTheReadersOrder() throws {
     let names = try connection.table(
       """

@@ -26,21 +26,18 @@ package struct BatchEdit {
   package func plan(sample: Int = 10) throws -> EditPlan {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try AssignmentCheck.run(edit, over: connection)
-      let conditions = EditConditions(edit, firstParameter: 1)
-      let found = try connection.execute(
-        SQL(trusted: "select count(*) from quake.quake q where \(conditions.text)"),
-        conditions.parameters
-      ).integer(0, 0)
+      let conditions = EditConditions(edit).text
+      let most = edit.selection.limit ?? .max
+      let found = try connection.row(
+        "select count(*) from quake.quake q where \(sql: conditions)", as: Int64.self)
       let rows = try connection.execute(
-        SQL(
-          trusted: """
-            select \(QuakeColumn.list(of: "q")) from quake.quake q where \(conditions.text)
-             \(Self.order) limit \(min(Int64(sample), edit.selection.limit ?? .max))
-            """), conditions.parameters, format: .binary)
+        """
+        select \(sql: QuakeColumn.list(of: "q")) from quake.quake q where \(sql: conditions)
+         \(sql: Self.order) limit \(min(Int64(sample), most))
+        """, format: .binary)
       var events: [QuakeRecord] = []
       for row in 0..<rows.rowCount { events.append(try rows.record(row, firstColumn: 0)) }
-      return EditPlan(
-        count: min(found ?? 0, edit.selection.limit ?? .max), sample: events)
+      return EditPlan(count: min(found, most), sample: events)
     }
   }
 
@@ -97,33 +94,29 @@ package struct BatchEdit {
   /// Those of the codes that no event has. An edit that deletes counts an event that was deleted before as
   /// known, because it may be one that an interrupted run of the edit deleted.
   package func unknown(_ codes: [String]) throws -> [String] {
-    let deleted =
+    let deleted: SQL =
       edit.action.deletes
       ? "and not exists (select from quake.tombstone t where t.code = i.code)" : ""
-    let rows = try connection.execute(
-      SQL(
-        trusted: """
-          select i.code from unnest($1::text[]) i (code)
-           where not exists (select from quake.quake q where q.code = i.code) \(deleted)
-           order by i.code collate "C"
-          """), [.array(codes.filter { !$0.utf8.contains(0) })])
-    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+    return try connection.rows(
+      """
+      select i.code from unnest(\(codes.filter { !$0.utf8.contains(0) })::text[]) i (code)
+       where not exists (select from quake.quake q where q.code = i.code) \(sql: deleted)
+       order by i.code collate "C"
+      """, as: String.self)
   }
 
-  static let order = "order by q.time, q.code collate \"C\""
+  static let order: SQL = "order by q.time, q.code collate \"C\""
 
   /// - Parameter done: The events that an earlier run of the edit has changed, which count for the limit.
   private func select(without done: Int64) throws -> CodeList {
     var codes = CodeList()
-    let conditions = EditConditions(edit, firstParameter: 1)
-    let limit = edit.selection.limit.map { "limit \(max(0, $0 - done))" } ?? ""
-    try connection.stream(
-      SQL(
-        trusted: "select q.code from quake.quake q where \(conditions.text) \(Self.order) \(limit)"),
-      conditions.parameters
-    ) { rows in
-      for row in 0..<rows.rowCount { codes.append(contentsOf: rows.bytes(row, 0)) }
-    }
+    let limit: SQL = edit.selection.limit.map { "limit \(max(0, $0 - done))" } ?? ""
+    try connection.forEachRow(
+      """
+      select q.code from quake.quake q
+       where \(sql: EditConditions(edit).text) \(sql: Self.order) \(sql: limit)
+      """
+    ) { row in codes.append(contentsOf: try row.bytes("code")) }
     return codes
   }
 
@@ -134,11 +127,10 @@ package struct BatchEdit {
     do {
       var skipped: [String] = []
       let changed = try journal.transaction {
-        let statement = statement(codes, journal)
-        let row = try connection.execute(statement.text, statement.parameters)
-        let chosen = row.integer(0, 0) ?? 0
+        let (chosen, changed, code) = try connection.row(
+          statement(codes, journal), as: (Int, Int64, String?).self)
         if chosen < codes.count { skipped = try remaining(of: codes) }
-        return (row.integer(0, 1) ?? 0, row.text(0, 2))
+        return (changed, code)
       }
       for code in skipped { locked.append(code) }
       return changed
@@ -154,59 +146,48 @@ package struct BatchEdit {
 
   /// The events that meet the conditions although the transaction was to change them.
   private func remaining(of codes: [String]) throws -> [String] {
-    let conditions = EditConditions(edit, firstParameter: 2, amongKnown: true)
-    let rows = try connection.execute(
-      SQL(
-        trusted: """
-          select q.code from quake.quake q where q.code = any ($1::text[]) and \(conditions.text)
-          """), [.array(codes)] + conditions.parameters)
-    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+    let conditions = EditConditions(edit, amongKnown: true).text
+    return try connection.rows(
+      """
+      select q.code from quake.quake q
+       where q.code = any (\(codes)::text[]) and \(sql: conditions)
+      """, as: String.self)
   }
 
   /// The statement that changes events. It returns how many of them and of all it has changed, and the code of one.
-  private func statement(
-    _ codes: [String], _ journal: EditJournal
-  ) -> (text: SQL, parameters: [Parameter]) {
-    var conditions = EditConditions(edit, firstParameter: 2, amongKnown: true)
-    let chosen = """
+  private func statement(_ codes: [String], _ journal: EditJournal) -> SQL {
+    let codes: SQL = "\(codes)::text[]"
+    let chosen: SQL = """
       chosen as materialized (
         select q.code from quake.quake q
-         where q.code = any ($1::text[]) and \(conditions.text)
+         where q.code = any (\(sql: codes)) and \(sql: EditConditions(edit, amongKnown: true).text)
          order by q.code collate "C" for update skip locked
       )
       """
-    let change: String
+    let change: SQL
     switch edit.action {
-    case .validate, .unvalidate:
-      let value = if case .validate = edit.action { "true" } else { "false" }
-      change = Self.update("validated = \(value)")
+    case .validate: change = Self.update("validated = true")
+    case .unvalidate: change = Self.update("validated = false")
     case .set(let assignments):
       change = Self.update(
-        assignments.map { "\($0.column.name) = \(conditions.place($0.parameter, $0.type))" }
+        assignments.map { "\(identifier: $0.column.name) = \(sql: $0.sql)" as SQL }
           .joined(separator: ", "))
     case .delete:
-      change = DeleteStatement.text(
-        reason: "deleted", olderThan: nil, edit: conditions.place(.integer(journal.id), "bigint"))
+      change = DeleteStatement.text(reason: "deleted", olderThan: nil, edit: journal.id)
     case .expire(let age, let forever):
       change = DeleteStatement.text(
-        reason: "expired",
-        olderThan: forever
-          ? nil : conditions.place(.double(age.inSeconds), "double precision"),
-        edit: conditions.place(.integer(journal.id), "bigint"))
+        reason: "expired", olderThan: forever ? nil : age, edit: journal.id)
     }
-    return (
-      SQL(
-        trusted: """
-          with \(chosen), \(change)
-          select count(*) filter (where g.code = any ($1::text[])), count(*), min(g.code) from gone g
-          """), [.array(codes)] + conditions.parameters
-    )
+    return """
+      with \(sql: chosen), \(sql: change)
+      select count(*) filter (where g.code = any (\(sql: codes))), count(*), min(g.code) from gone g
+      """
   }
 
-  private static func update(_ assignments: String) -> String {
+  private static func update(_ assignments: SQL) -> SQL {
     """
     gone as (
-      update quake.quake q set \(assignments) from chosen c where q.code = c.code returning q.code
+      update quake.quake q set \(sql: assignments) from chosen c where q.code = c.code returning q.code
     )
     """
   }
@@ -235,9 +216,9 @@ struct ChunkSize {
 enum DeleteStatement {
   /// - Parameters:
   ///   - reason: The reason of the tombstones.
-  ///   - olderThan: The age of events that expire, as the placeholder of a parameter in seconds; nil: none.
-  ///   - edit: The number of the edit, as the placeholder of a parameter.
-  static func text(reason: StaticString, olderThan: String?, edit: String) -> String {
+  ///   - age: The age of events that expire; nil: none.
+  ///   - edit: The number of the edit.
+  static func text(reason: String, olderThan age: Duration?, edit: Int64) -> SQL {
     """
     superseded as materialized (
       -- Rows of the same earthquakes under earlier ids. Without the others, they would lead nowhere.
@@ -253,8 +234,9 @@ enum DeleteStatement {
       returning q.code
     ), noted as (
       insert into quake.tombstone as t (code, reason, older_than, author, context, edit_id)
-      select g.code, '\(reason)', \(olderThan.map { "make_interval(secs => \($0))" } ?? "null"),
-             left(current_setting('quake.author'), 200), left(current_setting('quake.context'), 2000), \(edit)
+      select g.code, \(reason), make_interval(secs => \(age?.inSeconds)),
+             left(current_setting('quake.author'), 200), left(current_setting('quake.context'), 2000),
+             \(edit)::bigint
         from gone g
       on conflict (code) do update
          set reason = excluded.reason, older_than = excluded.older_than, deleted_at = excluded.deleted_at,
@@ -266,56 +248,43 @@ enum DeleteStatement {
 
 /// The events of an edit as conditions of a statement, alias `q`.
 struct EditConditions {
-  private(set) var parameters: [Parameter]
-  private(set) var conditions: [String]
-  private let firstParameter: Int
+  private(set) var conditions: [SQL]
 
   /// The conditions of a selection on events, under an alias.
   ///
   /// - Parameter isTable: Whether the alias is that of `quake.quake`.
-  init(
-    _ selection: EventSelection, alias: String = "q", isTable: Bool = true, firstParameter: Int
-  ) {
-    self.firstParameter = firstParameter
-    let filter = HistoryConditions(onEventsOf: selection.filter, firstParameter: firstParameter)
-    parameters = filter.parameters
-    conditions = filter.event(alias: alias, isTable: isTable)
+  init(_ selection: EventSelection, alias: SQL = "q", isTable: Bool = true) {
+    conditions = HistoryConditions(onEventsOf: selection.filter)
+      .event(alias: alias, isTable: isTable)
   }
 
   /// The conditions of an edit.
   ///
   /// - Parameter amongKnown: Whether the statement has the codes already, so that those of the filter need
   ///   not be sent again.
-  init(_ edit: EventEdit, firstParameter: Int, amongKnown: Bool = false) {
+  init(_ edit: EventEdit, amongKnown: Bool = false) {
     var selection = edit.selection
     let namesCodes = selection.filter.codes != nil
     if amongKnown { selection.filter.codes = nil }
-    self.init(selection, firstParameter: firstParameter)
+    self.init(selection)
     var takesPast = namesCodes
     switch edit.action {
     case .validate: conditions.append("not q.validated")
     case .unvalidate: conditions.append("q.validated")
     case .set(let assignments):
-      let names = assignments.map { "q.\($0.column.name)" }.joined(separator: ", ")
-      let values = assignments.map { place($0.parameter, $0.type) }.joined(separator: ", ")
-      conditions.append("row(\(names)) is distinct from row(\(values))")
+      let names = assignments.map(\.column).list(of: "q")
+      let values = assignments.map(\.sql).joined(separator: ", ")
+      conditions.append("row(\(sql: names)) is distinct from row(\(sql: values))")
     case .delete: break
     case .expire(let age, _):
       takesPast = true
-      let seconds = place(.double(age.inSeconds), "double precision")
-      conditions.append("q.time < now() - make_interval(secs => \(seconds))")
+      conditions.append("q.time < now() - make_interval(secs => \(age.inSeconds))")
     }
     guard !takesPast else { return }
     if !edit.selection.includesSuperseded { conditions.append("q.superseded_by is null") }
     if !edit.selection.includesWithdrawn { conditions.append("q.withdrawn_at is null") }
   }
 
-  /// Adds a parameter, and returns its placeholder in the statement.
-  mutating func place(_ parameter: Parameter, _ type: String) -> String {
-    parameters.append(parameter)
-    return "$\(firstParameter + parameters.count - 1)::\(type)"
-  }
-
   /// All conditions as one.
-  var text: String { HistoryConditions.all(conditions) }
+  var text: SQL { HistoryConditions.all(conditions) }
 }

@@ -27,31 +27,28 @@ struct EditJournal {
     _ action: String, title: String?, by author: EditAuthor, over connection: Connection
   ) throws(PostgresError) -> EditJournal? {
     guard let title else { return nil }
-    let found = try connection.execute(
+    let found = try connection.firstRow(
       """
       select e.id, coalesce((select sum(t.events) from quake.edit_transaction t where t.edit_id = e.id), 0)
         from quake.edit e
-       where e.finished_at is null and e.action = $1 and e.selection = $2 and e.author = $3
+       where e.finished_at is null and e.action = \(action) and e.selection = \(title)
+         and e.author = \(author.author)
        order by e.id desc limit 1
-      """, [.text(action), .text(title), .text(author.author)])
-    guard found.rowCount > 0, let id = found.integer(0, 0) else { return nil }
-    return EditJournal(action, id, before: found.integer(0, 1) ?? 0, author, connection)
+      """, as: (Int64, Int64).self)
+    return found.map { EditJournal(action, $0, before: $1, author, connection) }
   }
 
   /// A new edit.
   static func begin(
     _ action: String, title: String?, by author: EditAuthor, over connection: Connection
   ) throws(PostgresError) -> EditJournal {
-    let added = try connection.execute(
+    let id = try connection.row(
       """
       insert into quake.edit (action, selection, author, context, program)
-      values ($1, $2, $3, $4, $5) returning id
-      """,
-      [
-        .text(action), .text(title ?? ""), .text(author.author), .text(author.context),
-        .text(author.program),
-      ])
-    return EditJournal(action, added.integer(0, 0) ?? 0, before: 0, author, connection)
+      values (\(action), \(title ?? ""), \(author.author), \(author.context), \(author.program))
+      returning id
+      """, as: Int64.self)
+    return EditJournal(action, id, before: 0, author, connection)
   }
 
   /// Runs one transaction of the edit.
@@ -61,13 +58,13 @@ struct EditJournal {
     _ body: () throws -> (events: Int64, code: String?)
   ) throws -> Int64 {
     try connection.transaction {
-      let begun = try connection.execute(
+      let lockTimeout: String = try connection.row(
         """
-        select current_setting('lock_timeout'), set_config('lock_timeout', '500ms', true),
-               set_config('quake.author', $1, true), set_config('quake.context', $2, true),
-               set_config('jit', 'off', true)
-        """, [.text(author.author), .text(context)])
-      let lockTimeout = begun.text(0, 0)
+        select current_setting('lock_timeout') as before, set_config('lock_timeout', '500ms', true),
+               set_config('quake.author', \(author.author), true),
+               set_config('quake.context', \(context), true), set_config('jit', 'off', true)
+        """
+      ) { row throws(PostgresError) in try row["before"] }
       let (events, code) = try body()
       guard events > 0, let code else { return 0 }
       // The commit may wait for the lock of the commit order for as long as any other.
@@ -75,11 +72,11 @@ struct EditJournal {
         """
         with noted as (
           insert into quake.edit_transaction (edit_id, transaction_id, events)
-          select $1, v.transaction_id, $2 from quake.quake_version v
-           where v.code = $3 order by v.id desc limit 1
+          select \(id)::bigint, v.transaction_id, \(events)::bigint from quake.quake_version v
+           where v.code = \(code) order by v.id desc limit 1
         )
-        select set_config('lock_timeout', $4, true)
-        """, [.integer(id), .integer(events), .text(code), .text(lockTimeout)])
+        select set_config('lock_timeout', \(lockTimeout), true)
+        """)
       return events
     }
   }
@@ -95,32 +92,26 @@ struct EditJournal {
   /// Notes that the edit is done.
   func finish() throws(PostgresError) {
     try connection.execute(
-      "update quake.edit set finished_at = clock_timestamp() where id = $1", [.integer(id)])
+      "update quake.edit set finished_at = clock_timestamp() where id = \(id)")
   }
 
   /// Adds the edit's number and transactions to an outcome.
   func complete(_ outcome: inout EditOutcome) throws(PostgresError) {
     outcome.edit = id
     outcome.changedBefore = before
-    let ends = try connection.execute(
+    let ends = try connection.firstRow(
       """
-      select count(*) over (), t.token, t.nonce,
-             first_value(t.token) over w, first_value(t.nonce) over w
+      select count(*) over (), t.token || '.' || t.nonce,
+             first_value(t.token || '.' || t.nonce) over (order by t.token)
         from quake.edit_transaction e
         join quake.change_transaction t on t.transaction_id = e.transaction_id
-       where e.edit_id = $1
-      window w as (order by t.token)
+       where e.edit_id = \(id)
        order by t.token desc limit 1
-      """, [.integer(id)])
-    guard ends.rowCount > 0 else { return }
-    outcome.transactions = ends.integer(0, 0) ?? 0
-    outcome.last = Self.token(ends.integer(0, 1), ends.text(0, 2))
-    outcome.first = Self.token(ends.integer(0, 3), ends.text(0, 4))
-  }
-
-  static func token(_ number: Int64?, _ nonce: String?) -> ChangeToken? {
-    guard let number, let nonce else { return nil }
-    return ChangeToken(number: number, nonce: nonce)
+      """, as: (Int64, ChangeToken, ChangeToken).self)
+    guard let (count, last, first) = ends else { return }
+    outcome.transactions = count
+    outcome.last = last
+    outcome.first = first
   }
 }
 

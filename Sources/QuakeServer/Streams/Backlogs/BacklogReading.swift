@@ -90,7 +90,7 @@ struct BacklogReading {
   }
 
   private func isStandby() throws(PostgresError) -> Bool {
-    try connection.execute("select pg_catalog.pg_is_in_recovery()").bool(0, 0) == true
+    try connection.row("select pg_catalog.pg_is_in_recovery()", as: Bool.self)
   }
 
   private struct LimitReached: Error {}
