@@ -139,7 +139,7 @@ class Selecting extends EventTarget {
     const wanted = this.#wanted();
     if (wanted === this.#asked) {
       clearTimeout(this.#timer);
-      // The server was about to be asked when all that the view selects arrived: nothing is waited for any more.
+      // The server was about to be asked when all that the view selects arrived: nothing is awaited any more.
       if (wanted === "") this.#leave();
       else if (this.#arrived && store.served.keep()) store.servedChanged(false);
       return;
