@@ -212,10 +212,10 @@ final class Delivery {
           handled += 1
         }
       } catch is LimitReached {
-        _ = try handOver(since: before)
+        _ = try flushAndStore(since: before)
         return false
       }
-      let isComplete = try handOver(since: before)
+      let isComplete = try flushAndStore(since: before)
       if handler.openTransaction == nil, isLimitReached || isComplete || shouldStop() {
         return false
       }
@@ -276,7 +276,7 @@ final class Delivery {
   /// Flushes the handler. The cursor is stored only when the changes before it have left this process.
   ///
   /// - Returns: Whether the transaction to end with has been read whole.
-  private func handOver(since before: HistoryCursor) throws -> Bool {
+  private func flushAndStore(since before: HistoryCursor) throws -> Bool {
     guard let cursor = source.cursor else { return false }
     if cursor.changes == 0, heartbeat?.fireIfDue() == true {
       try handler.handle(heartbeat: cursor.token, at: .now())
