@@ -53,6 +53,9 @@ static const unsigned char migration_0014[] = {
 static const unsigned char migration_0015[] = {
 #embed "../../migrations/0015_statistics.sql"
 };
+static const unsigned char migration_0016[] = {
+#embed "../../migrations/0016_history_chain.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -71,6 +74,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0013_deleted_events.sql", migration_0013),
     MIGRATION("0014_backfill_region.sql", migration_0014),
     MIGRATION("0015_statistics.sql", migration_0015),
+    MIGRATION("0016_history_chain.sql", migration_0016),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

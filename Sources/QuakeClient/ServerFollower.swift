@@ -275,6 +275,11 @@ package final class ServerFollower {
         hasReachedEnd = true
         return true
       case .reset(let error, let token):
+        // The changes of this page are delivered before the error.
+        if count > 0 {
+          pending = event
+          return false
+        }
         place = .snapshot(token)
         throw error
       case .snapshot, .beginning: throw Self.outOfPlace

@@ -9,7 +9,7 @@ enum QueryCommand {
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
       HistoryCommand.table, ListCommand.table, StatsCommand.table, DiffCommand.table,
-      VersionsCommand.table, ShowCommand.table, ExportCommand.table,
+      VersionsCommand.table, ShowCommand.table, ExportCommand.table, VerifyCommand.table,
     ],
     examples: [
       .init("quake-query list --min-magnitude 6 --limit 10", "the latest large earthquakes"),
@@ -37,6 +37,7 @@ enum QueryCommand {
     case "stats": try StatsCommand.run(arguments, diagnostics)
     case "diff": try DiffCommand.run(arguments, diagnostics)
     case "versions": try VersionsCommand.run(arguments, diagnostics)
+    case "verify": try VerifyCommand.run(arguments, diagnostics)
     default: try ShowCommand.run(arguments, diagnostics)
     }
   }

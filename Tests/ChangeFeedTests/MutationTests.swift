@@ -73,4 +73,14 @@ import Testing
     let wrong = try ListenCheck.run(tool: mutant, in: database())
     #expect(wrong.kinds == [.late], "\(wrong)")
   }
+
+  @Test func passingAGapIsCaught() throws {
+    let right = try GapCheck.run(tool: nil, in: database())
+    #expect(right.isEmpty, "\(right)")
+    try ToolMutation.gapNotNoticed.findPlaces()
+    guard Tools.isSoak else { return }
+    let mutant = try ToolMutation.gapNotNoticed.build()
+    let wrong = try GapCheck.run(tool: mutant, in: database())
+    #expect(wrong.kinds == [.lost], "\(wrong)")
+  }
 }

@@ -111,6 +111,29 @@ import Testing
     #expect(again.recorder.lineCount == 0)
   }
 
+  /// After a crash, numbers have a gap, and a transaction that was under way has none.
+  @Test func aCrashLeavesAWholeHistory() throws {
+    let server = try OwnServer(settings: ["shared_buffers": "16MB"])
+    var tokens = try write("start", 2, over: server.connect())
+    for level in ["read committed", "repeatable read", "serializable"] {
+      let open = try server.connect()
+      try open.run(
+        "begin", "set constraints all immediate",
+        "insert into quake.quake (code, time) values ('lost', now())")
+      try server.crash()
+      let connection = try server.connect()
+      try connection.run("set default_transaction_isolation = '\(level)'")
+      tokens += try write(level, 2, over: connection)
+    }
+    let numbers = tokens.compactMap { ChangeToken($0)?.number }
+    #expect(zip(numbers, numbers.dropFirst()).contains { $1 > $0 + 1 }, "\(numbers)")
+    for token in tokens { #expect(try resume(server.conninfo, after: token) == "right") }
+    let verify = try Tools.run("quake-query", ["verify", "--database", server.conninfo])
+    #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
+    #expect(verify.output.hasPrefix("checked 8 transactions "), "\(verify.output)")
+    #expect(verify.output.hasSuffix(": nothing is missing\n"), "\(verify.output)")
+  }
+
   /// The time is only a member of a transaction; nothing is ordered by it.
   @Test func aClockThatIsSetBackDoesNotTouchTheOrder() throws {
     let database = try TestDatabase()

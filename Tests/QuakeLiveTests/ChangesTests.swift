@@ -171,6 +171,25 @@ import Testing
     #expect(labels == (try test.connect().places()))
   }
 
+  @Test func changesEndBeforeMissingTransactionsWithTheReason() async throws {
+    let connection = try database.test.connect()
+    for number in 1...30 { try connection.insertQuakes("g\(number)") }
+    try connection.run("delete from quake.change_transaction where token between 11 and 20")
+    var changes = database.live.changes(after: .beginning).makeAsyncIterator()
+    for _ in 1...10 { #expect(try await changes.next() != nil) }
+    let error = await #expect(throws: StoreError.self) { try await changes.next() }
+    #expect(error?.kind == .token(.diverged))
+    #expect(error?.message.hasPrefix("history diverged at token 10.") == true)
+    #expect(error?.detail?.contains(" here, 21.") == true, "\(error?.detail ?? "")")
+    #expect(error?.detail?.contains(" names 20.") == true)
+    #expect(try await changes.next() == nil)
+    // The answers about the past say the same.
+    let answer = await #expect(throws: StoreError.self) {
+      for try await _ in database.live.history().changes {}
+    }
+    #expect(answer?.message == error?.message && answer?.detail == error?.detail)
+  }
+
   @Test func changesEndWithTheReasonForATokenOfAnotherHistory() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("a")

@@ -52,6 +52,11 @@ extension Connection {
        where (t.inserted, t.updated, t.deleted, t.truncated)
              <> (c.inserted, c.updated, c.deleted, c.truncated)
       union all
+      select 'wrong predecessor of ' || t.token
+        from (select token, predecessor, lag(token || '.' || nonce, 1, '0') over (order by token) as before
+                from quake.change_transaction) t
+       where coalesce(t.predecessor not in (t.before, split_part(t.before, '.', 1)), true)
+      union all
       select 'the history does not give the table: ' || code from (
         (select * from quake.quake except select * from quake.as_of(quake.latest_token()))
         union all

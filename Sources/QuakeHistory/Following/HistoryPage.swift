@@ -6,6 +6,9 @@ internal import QuakeModel
 /// It has two forms. One walks through the transactions and reads the versions of each through their
 /// primary key. It looks at no more than `scanned` versions at a time, so that it ends soon however few of
 /// them pass. The other, for a few events, reads the index on their codes and merges the results.
+///
+/// The first form makes sure that no transaction is missing among those that it walks through, unless a condition
+/// selects transactions.
 struct HistoryPage {
   /// The limits of a page.
   struct Limits {
@@ -85,6 +88,8 @@ struct HistoryPageSQL {
   /// Versions that the server examines for a page.
   private let scanned: Int
   private let transactionConditions: SQL
+  /// The range of the query.
+  private let range: (after: Int64?, upTo: Int64)
   /// The transaction and the version handed over last.
   private let transaction: SQL
   private let version: SQL
@@ -102,6 +107,7 @@ struct HistoryPageSQL {
     self.isAscending = isAscending
     self.rows = SQL(trusted: "\(rows)")
     self.scanned = scanned
+    range = (after, upTo)
     self.transaction = "\(transaction)::bigint"
     self.version = "\(version)::bigint"
     let beyond: SQL = isAscending ? ">" : "<"
@@ -141,8 +147,7 @@ struct HistoryPageSQL {
     // The limits are constants so that the planner knows them.
     let (scanned, oneMore) = (SQL(trusted: "\(scanned)"), SQL(trusted: "\(scanned + 1)"))
     return """
-      select \(sql: Self.output), v.position, v.scanned = \(sql: scanned), v.passes
-        from (
+      with page as materialized (
           select v.*, \(sql: passes) as passes
             from (
               select \(sql: Self.transaction), v.*, row_number() over () as scanned
@@ -158,8 +163,30 @@ struct HistoryPageSQL {
                limit \(sql: scanned)) v
             \(sql: conditions.before)
            where v.scanned = \(sql: scanned) or \(sql: passes)
-           limit \(sql: rows)) v
+           limit \(sql: rows))
+      select \(sql: Self.output), v.position, v.scanned = \(sql: scanned), v.passes
+        from page v
         \(sql: Self.previous)
+       where \(sql: isWhole)
+      """
+  }
+
+  /// The condition that no transaction is missing among those that the page has walked through; an error if one is.
+  private var isWhole: SQL {
+    // A condition on transactions may skip any number of them, which must not be read one by one.
+    guard conditions.transaction.isEmpty else { return "true" }
+    let isLast: SQL = """
+      count(*) < \(sql: rows) and not coalesce(bool_or(p.scanned = \(sql: SQL(trusted: "\(scanned)"))), false)
+      """
+    return isAscending
+      ? """
+      (select quake.history_is_whole(\(sql: transaction) - 1, (
+         select case when \(sql: isLast) then \(range.upTo)::bigint else max(p.token) end from page p)))
+      """
+      : """
+      (select quake.history_is_whole((
+         select case when \(sql: isLast) then coalesce(\(range.after)::bigint, 0) else min(p.token) - 1 end
+           from page p), \(sql: transaction)))
       """
   }
 

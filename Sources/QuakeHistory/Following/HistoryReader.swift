@@ -115,8 +115,25 @@ package struct HistoryReader {
   /// - Parameter body: Gets each change, in commit order. When it throws, the page counts as read up
   ///   to the change before.
   /// - Returns: Whether the end of the history was reached, as it was after the call began.
-  /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile.
+  /// - Throws: `StoreError` of kind `token` if the next changes have been purged meanwhile, or something is
+  ///   missing before them.
   package mutating func readPage(_ body: (Change) throws -> Void) throws -> Bool {
+    let before = cursor
+    do {
+      return try readNextPage(body)
+    } catch let gap as Gap {
+      // The caller first finishes what it got. The next page begins with the gap.
+      guard cursor == before else { return false }
+      throw gap.error
+    }
+  }
+
+  /// Something is missing in the history after what has been handed over.
+  private struct Gap: Error {
+    let error: StoreError
+  }
+
+  private mutating func readNextPage(_ body: (Change) throws -> Void) throws -> Bool {
     lastAnswer = nil
     // A bulk read began before this call: more may have been committed since.
     if try readBulk(body) { return false }
@@ -129,7 +146,13 @@ package struct HistoryReader {
     let page = try queryPage()
     let size = size
     try handOver(page, of: size, body)
-    return page.rowCount < size.rows
+    guard page.rowCount < size.rows else { return false }
+    // A transaction becomes visible as a whole.
+    if let partial {
+      throw Gap(
+        error: HistoryLink.incomplete(partial.transaction.token, changes: partial.position + 1))
+    }
+    return true
   }
 
   /// The prefetched page, if it is the next one: the last may not have been handed over to its end.
@@ -219,7 +242,7 @@ package struct HistoryReader {
       let version = page.binary(row, ChangeDecoder.version).integer
     else { throw Self.withoutToken }
     let (transaction, position) = try place(number, version) {
-      try ChangeDecoder.composites.transaction(page, row)
+      try ChangeDecoder.link(page, row)
     }
     if position >= done {
       try body(
@@ -234,8 +257,9 @@ package struct HistoryReader {
   /// The transaction and the position of the next version.
   ///
   /// - Parameter decode: Makes the transaction of the row, if the version is its first.
+  /// - Throws: `Gap` if something is missing before it.
   private func place(
-    _ number: Int64, _ version: Int64, _ decode: () throws -> ChangeTransaction
+    _ number: Int64, _ version: Int64, _ decode: () throws -> HistoryLink
   ) throws -> (ChangeTransaction, Int64) {
     let transaction: ChangeTransaction
     let position: Int64
@@ -244,12 +268,21 @@ package struct HistoryReader {
       transaction = partial.transaction
       position = partial.position + 1
     } else {
+      if let partial, number > partial.transaction.token.number {
+        throw Gap(
+          error: HistoryLink.incomplete(partial.transaction.token, changes: partial.position + 1))
+      }
+      if done > 0, number > token.number {
+        throw Gap(error: HistoryLink.incomplete(token, changes: 0))
+      }
       // The rows come in order because the server reads them through two indexes. If they ever do not,
       // the reader must stop rather than hand them over.
       guard partial == nil, done > 0 ? number == token.number : number > token.number else {
         throw Self.outOfOrder(number)
       }
-      transaction = try decode()
+      let link = try decode()
+      if done == 0, let error = link.gap(after: token) { throw Gap(error: error) }
+      transaction = link.transaction
       position = 0
     }
     guard done <= transaction.changeCount else {
@@ -376,7 +409,7 @@ package struct HistoryReader {
   ) throws {
     guard let (number, version) = BulkChangeDecoder.place(rows) else { throw Self.withoutToken }
     let (transaction, position) = try place(number, version) {
-      try BulkChangeDecoder.transaction(rows)
+      try BulkChangeDecoder.link(rows)
     }
     if position >= done {
       try body(try bulkDecoder.change(rows, of: transaction, at: position))

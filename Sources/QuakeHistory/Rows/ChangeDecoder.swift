@@ -73,9 +73,7 @@ enum ChangeDecoder {
   /// The transaction in a row.
   func transaction(_ page: borrowing QueryResult, _ row: Int) throws -> ChangeTransaction {
     switch self {
-    case .composites:
-      return try Self.transaction(
-        client: page.binary(row, Self.client), row: page.binary(row, Self.transaction))
+    case .composites: return try Self.link(page, row).transaction
     case .columns:
       var column = Self.transaction
       return try Self.transaction(page.binary(row, Self.client).text) {
@@ -85,14 +83,18 @@ enum ChangeDecoder {
     }
   }
 
-  /// A transaction from its address and its whole row.
-  static func transaction(
-    client: BinaryValue, row: BinaryValue
-  ) throws -> ChangeTransaction {
+  /// The transaction in a row of `composites`, with the one before it.
+  static func link(_ page: borrowing QueryResult, _ row: Int) throws -> HistoryLink {
+    try link(client: page.binary(row, client), row: page.binary(row, transaction))
+  }
+
+  /// A transaction from its address and its whole row, with the one before it.
+  static func link(client: BinaryValue, row: BinaryValue) throws -> HistoryLink {
     guard var fields = CompositeFields(row) else { throw incomplete }
     let transaction = try transaction(client.text) { fields.next() }
+    let predecessor = fields.next().text
     guard !fields.isCutShort else { throw incomplete }
-    return transaction
+    return HistoryLink(transaction: transaction, predecessor: predecessor)
   }
 
   private static func transaction(
@@ -251,9 +253,9 @@ struct BulkChangeDecoder {
     return (transaction, version)
   }
 
-  /// The transaction in a row that is the first of its transaction.
-  static func transaction(_ rows: borrowing CopyReader) throws -> ChangeTransaction {
-    try ChangeDecoder.transaction(
+  /// The transaction in a row that is the first of its transaction, with the one before it.
+  static func link(_ rows: borrowing CopyReader) throws -> HistoryLink {
+    try ChangeDecoder.link(
       client: rows.value(Column.client), row: rows.value(Column.transaction))
   }
 

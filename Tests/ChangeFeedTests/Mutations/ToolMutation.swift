@@ -56,6 +56,16 @@ struct ToolMutation {
           """),
     ])
 
+  /// The reader does not look whether transactions are missing.
+  static let gapNotNoticed = ToolMutation(
+    name: "gap not noticed",
+    edits: [
+      Edit(
+        file: "Sources/QuakeHistory/Following/HistoryReader.swift",
+        text: "if done == 0, let error = link.gap(after: token) { throw Gap(error: error) }",
+        replacement: "")
+    ])
+
   /// The folder of the copy. It stays, so that the next build has little to do.
   private static let folder = Tools.package + "/.build/mutants"
 

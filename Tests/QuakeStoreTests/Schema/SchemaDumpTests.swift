@@ -140,7 +140,7 @@ import Testing
       names == [
         "token", "nonce", "transaction_id", "author", "context", "application_name",
         "database_user", "process_id", "client_address", "at", "inserted", "updated", "deleted",
-        "truncated", "import_id",
+        "truncated", "import_id", "predecessor",
       ])
   }
 

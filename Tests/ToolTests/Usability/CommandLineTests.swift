@@ -11,7 +11,7 @@ import Testing
     "quake-admin refresh", "quake-admin migrate", "quake-admin server",
     "quake-admin server start", "quake-admin server stop", "quake-admin server status",
     "quake-admin server psql", "quake-query", "quake-query history", "quake-query list",
-    "quake-query diff", "quake-query versions", "quake-query show",
+    "quake-query diff", "quake-query versions", "quake-query show", "quake-query verify",
   ]
 
   private static func run(_ command: String, _ arguments: String...) throws -> ToolProcess.Outcome {

@@ -1,0 +1,283 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeHistory
+
+/// Each transaction names the one before it, and no reader passes a place where transactions are missing.
+@Suite struct HistoryChainTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  private static let levels = ["read committed", "repeatable read", "serializable"]
+
+  /// Each way to read the history after a token.
+  private enum Way: CaseIterable {
+    case live, bulk, ascending, descending, transactions, changesSince, alertsSince, difference
+  }
+
+  /// How many changes a way reads after a token.
+  private func read(_ way: Way, after token: ChangeToken) throws -> Int {
+    var count = 0
+    switch way {
+    case .live, .bulk:
+      var reader = try HistoryReader(
+        connection: connection, after: HistoryCursor(token: token),
+        bulkSizes: HistoryReader.BulkSizes(first: way == .live ? 0 : 7, most: 50))
+      while try !reader.readPage({ _ in count += 1 }) {}
+    case .ascending, .descending:
+      var query = HistoryQuery()
+      query.after = .token(token)
+      query.order = way == .ascending ? .ascending : .descending
+      var reader = try HistoryQueryReader(
+        query, over: connection, limits: HistoryPage.Limits(rows: 90))
+      while try !reader.readPage({ _ in count += 1 }) {}
+    case .transactions:
+      var query = HistoryQuery()
+      query.after = .token(token)
+      var reader = try HistoryTransactionReader(query, over: connection)
+      while try !reader.readPage({ if case .change = $0 { count += 1 } }) {}
+    case .changesSince, .alertsSince:
+      let function: SQL = way == .changesSince ? "changes_since" : "alerts_since"
+      do throws(PostgresError) {
+        count = Int(
+          try connection.row(
+            "select count(*) from quake.\(sql: function)(\(token))", as: Int64.self))
+      } catch {
+        throw StoreError(token: error) ?? error
+      }
+    case .difference:
+      try HistoryDifference.read(from: .token(token), over: connection) { _ in count += 1 }
+    }
+    return count
+  }
+
+  /// What a way says of the history after a token.
+  private func answer(_ way: Way, after token: ChangeToken) throws -> StoreError? {
+    do {
+      _ = try read(way, after: token)
+      return nil
+    } catch let error as StoreError {
+      return error
+    }
+  }
+
+  private func gaps() throws -> [HistoryVerification.Gap] {
+    var gaps: [HistoryVerification.Gap] = []
+    var walk = try HistoryVerification(over: connection)
+    while try !walk.readBatch({ gaps.append($0) }) {}
+    return gaps
+  }
+
+  /// A large transaction and many small ones, with numbers that nobody uses in between.
+  private func writeHistory() throws -> [ChangeToken] {
+    try connection.run(
+      "insert into quake.quake (code, time) select 'l' || i, now() from generate_series(1, 620) i")
+    for number in 0..<60 {
+      if number % 7 == 0 { _ = try connection.ask("select nextval('quake.token')") }
+      try connection.run("insert into quake.quake (code, time) values ('s\(number)', now())")
+    }
+    return try connection.rows(
+      "select token || '.' || nonce from quake.change_transaction order by token",
+      as: ChangeToken.self)
+  }
+
+  private func keepCopies() throws {
+    try connection.run(
+      "create table public.transactions as select * from quake.change_transaction",
+      "create table public.versions as select * from quake.quake_version")
+  }
+
+  private func restoreCopies() throws {
+    try connection.run(
+      "insert into quake.change_transaction select * from public.transactions on conflict do nothing",
+      """
+      insert into quake.quake_version overriding system value select * from public.versions
+      on conflict do nothing
+      """)
+  }
+
+  @Test(arguments: levels)
+  func eachTransactionNamesTheOneBeforeIt(level: String) throws {
+    let other = try database.connect()
+    let writer = try database.connect()
+    try writer.run("set default_transaction_isolation = '\(level)'")
+    try writer.insertQuakes("first")
+    for round in 0..<12 {
+      try writer.run("begin", "select count(*) from quake.quake")
+      // The transaction's snapshot is older than these.
+      for number in 0..<round % 3 { try other.insertQuakes("o\(round)n\(number)") }
+      // Lost in a crash, or by a transaction that failed at its commit.
+      for _ in 0..<(round % 4) * 11 { _ = try other.ask("select nextval('quake.token')") }
+      try writer.run("savepoint s")
+      try writer.insertQuakes("lost")
+      try writer.run("rollback to s")
+      try writer.insertQuakes("w\(round)")
+      try writer.run("commit")
+    }
+    #expect(try connection.historyFaults() == [])
+    #expect(try gaps() == [])
+    // Only a transaction that could not see the nonce names a number alone.
+    let numbers = try connection.ask(
+      "select count(*) from quake.change_transaction where predecessor !~ '[.]' and predecessor <> '0'"
+    )
+    #expect((numbers == "0") == (level == "read committed"))
+    for way in Way.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
+  }
+
+  @Test func transactionsThatAreMissingAreReportedByEveryReader() throws {
+    let tokens = try writeHistory()
+    try keepCopies()
+    var generator = SeededGenerator(7)
+    for round in 0..<100 {
+      let first = Int.random(in: 1..<tokens.count - 1, using: &generator)
+      // Of every second gap the versions stay.
+      let last = min(first + Int.random(in: 0..<9, using: &generator), tokens.count - 2)
+      if round % 2 == 0 {
+        try connection.execute(
+          """
+          delete from quake.quake_version v using quake.change_transaction t
+           where t.transaction_id = v.transaction_id
+             and t.token between \(tokens[first].number) and \(tokens[last].number)
+          """)
+      }
+      try connection.execute(
+        """
+        delete from quake.change_transaction
+         where token between \(tokens[first].number) and \(tokens[last].number)
+        """)
+      let (before, after) = (tokens[first - 1], tokens[last + 1])
+      for way in Way.allCases {
+        let error = try answer(way, after: .beginning)
+        #expect(error?.kind == .token(.diverged), "\(way)")
+        #expect(error?.message == "history diverged at token \(before)", "\(way)")
+        #expect(
+          error?.detail
+            == "The next transaction here, \(after), names \(tokens[last]) as the one before it.",
+          "\(way)")
+        // A reader that begins behind the gap does not see it.
+        #expect(try answer(way, after: after) == nil, "\(way)")
+      }
+      #expect(
+        try gaps()
+          == [.transactions(after: before, next: after, predecessor: "\(tokens[last])")])
+      try restoreCopies()
+    }
+    for way in Way.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
+  }
+
+  @Test func changesThatAreMissingAreReportedByReadersInCommitOrder() throws {
+    let tokens = try writeHistory()
+    try keepCopies()
+    for (place, condition) in [
+      (0, "v.code = 'l1'"), (0, "v.code = 'l600'"), (0, "v.code = 'l620'"), (30, "true"),
+      (tokens.count - 1, "true"),
+    ] {
+      try connection.run(
+        """
+        delete from quake.quake_version v using quake.change_transaction t
+         where t.transaction_id = v.transaction_id and t.token = \(tokens[place].number)
+           and \(condition)
+        """)
+      let (had, held): (Int64, Int64) = place == 0 ? (620, 619) : (1, 0)
+      #expect(try gaps() == [.changes(of: tokens[place], had: had, holds: held)])
+      // The next transaction shows that all changes of the last one are missing.
+      if place == tokens.count - 1 { try connection.insertQuakes("next") }
+      for way in [Way.live, .bulk] {
+        #expect(
+          try answer(way, after: .beginning)?.kind == .token(.diverged), "\(way) \(condition)")
+      }
+      try restoreCopies()
+    }
+    for way in Way.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
+  }
+
+  /// A reader keeps its place while another history takes the place of the one that it reads.
+  @Test func anotherHistoryUnderACursorIsReported() throws {
+    let tokens = try writeHistory()
+    for round in 0..<100 {
+      let place = tokens[1 + round % (tokens.count - 2)]
+      var reader = try HistoryReader(connection: connection, after: place)
+      try connection.run(
+        "begin",
+        """
+        update quake.change_transaction
+           set nonce = translate(nonce, '0123456789abcdef', '123456789abcdef0')
+        """,
+        """
+        update quake.change_transaction t
+           set predecessor = coalesce((select p.token || '.' || p.nonce from quake.change_transaction p
+                                        where p.token < t.token order by p.token desc limit 1), '0')
+        """)
+      #expect(try connection.ask("select quake.history_is_whole(0)") == "t")
+      let error = #expect(throws: StoreError.self) {
+        while try !reader.readPage({ _ in }) {}
+      }
+      #expect(error?.kind == .token(.diverged))
+      #expect(error?.message == "history diverged at token \(place)")
+      try connection.run("rollback")
+    }
+  }
+
+  /// The history goes back to an earlier time under a reader, and other transactions get the numbers.
+  @Test func aRestoreUnderACursorIsReported() throws {
+    let tokens = try writeHistory()
+    let last = try #require(tokens.last)
+    for back in 1...20 {
+      var reader = try HistoryReader(connection: connection, after: last)
+      let earlier = tokens[tokens.count - 1 - back]
+      try connection.run("begin")
+      try connection.execute(
+        "delete from quake.change_transaction where token > \(earlier.number)")
+      _ = try connection.ask("select setval('quake.token', \(earlier.number))")
+      try connection.run("set constraints all immediate")
+      while try connection.latestToken().number <= last.number {
+        try connection.run("update quake.quake set felt = coalesce(felt, 0) + 1 where code = 's1'")
+      }
+      #expect(try connection.ask("select quake.history_is_whole(0)") == "t")
+      let error = #expect(throws: StoreError.self) {
+        while try !reader.readPage({ _ in }) {}
+      }
+      #expect(error?.kind == .token(.diverged))
+      #expect(error?.message == "history diverged at token \(last)")
+      try connection.run("rollback")
+      _ = try connection.ask("select setval('quake.token', \(last.number))")
+    }
+  }
+
+  @Test func aPurgeLeavesAWholeHistory() throws {
+    let tokens = try writeHistory()
+    try connection.run("delete from quake.quake where code like 's1%'")
+    let retention = Retention(connection: connection, holdLimit: .zero)
+    for place in [0, 1, 9, 30, tokens.count - 1] {
+      _ = try retention.purge(before: .token(tokens[place]))
+      for way in Way.allCases { #expect(try answer(way, after: tokens[place]) == nil, "\(way)") }
+      #expect(try gaps() == [])
+      for way in Way.allCases where place > 0 {
+        #expect(try answer(way, after: tokens[place - 1])?.kind == .token(.expired), "\(way)")
+      }
+      try connection.insertQuakes("p\(place)")
+      #expect(try gaps() == [])
+    }
+  }
+
+  @Test func transactionsFromBeforeTheColumnAreNotChecked() throws {
+    let tokens = try writeHistory()
+    try connection.execute(
+      "update quake.change_transaction set predecessor = null where token <= \(tokens[30].number)")
+    try connection.execute(
+      "delete from quake.change_transaction where token = \(tokens[10].number)")
+    for way in Way.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
+    var walk = try HistoryVerification(over: connection)
+    while try !walk.readBatch({ Issue.record("\($0)") }) {}
+    #expect(walk.unlinked == 30)
+    #expect(walk.transactions == Int64(tokens.count - 1))
+    #expect(walk.end == tokens.last)
+  }
+}
