@@ -59,7 +59,8 @@ import Testing
     let features = [Feeds.feature("us1"), #"{"id": "us\u001b"}"#]
     let file = try folder.write("bad.geojson", Feeds.collection(features))
     func errors(_ stream: String) throws -> [String] {
-      let command = "quake-ingest import '\(file)' /nothing --log-format \(format) -d '\(database.conninfo)'"
+      let options = "--log-format \(format) -d '\(database.conninfo)'"
+      let command = "quake-ingest import '\(file)' /nothing \(options)"
       return try Tools.shell("JOURNAL_STREAM=\(stream) exec \(command)").errors
         .split(separator: "\n").map(String.init)
     }
