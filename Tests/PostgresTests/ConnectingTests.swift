@@ -141,11 +141,12 @@ import Testing
     #expect(!deadline.hasPassed)
   }
 
-  @Test func connectingStopsWhenTheWakeDescriptorIsReadable() throws {
+  @Test(arguments: ["127.0.0.1", "127.0.0.1,127.0.0.1"])
+  func connectingStopsWhenTheWakeDescriptorIsReadable(_ hosts: String) throws {
     let silent = try SilentServer()
     let wake = try Wake()
     wake.trigger()
-    let error = try failure("host=127.0.0.1 port=\(silent.port)", wake: wake.descriptor)
+    let error = try failure("host=\(hosts) port=\(silent.port)", wake: wake.descriptor)
     #expect(error.kind == .interrupted)
     #expect(!error.isConnectionLoss)
   }

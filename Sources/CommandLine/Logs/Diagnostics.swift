@@ -56,6 +56,7 @@ package struct Diagnostics: Sendable {
   /// The file descriptor that messages are written to.
   package let descriptor: Int32
   private let isTerminal: Bool
+  private let isJournal: Bool
 
   /// Messages on standard error.
   ///
@@ -69,6 +70,7 @@ package struct Diagnostics: Sendable {
     self.form = form
     self.descriptor = descriptor
     isTerminal = Terminal.isTerminal(descriptor)
+    isJournal = Self.isJournal(descriptor)
     colour = Colour(for: descriptor, noColor: noColor, term: term)
   }
 
@@ -166,9 +168,22 @@ package struct Diagnostics: Sendable {
           fields: fields
         ).json
     }
+    if isJournal { text = Self.withPriority(level, text) }
     // One call, so that lines of two processes do not mix. If standard error is closed, the error cannot be
     // reported.
     _ = Descriptor.writeAll(text, to: descriptor)
+  }
+
+  /// Whether systemd's journal reads the descriptor. systemd names its device and inode in `JOURNAL_STREAM`.
+  private static func isJournal(_ descriptor: Int32) -> Bool {
+    guard let stream = Environment.value("JOURNAL_STREAM") else { return false }
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && stream == "\(status.st_dev):\(status.st_ino)"
+  }
+
+  /// The lines with syslog's number of the level before each, which the journal takes as the priority of the line.
+  private static func withPriority(_ level: LogRecord.Level, _ text: String) -> String {
+    text.split(separator: "\n").map { "<\(level.priority)>\($0)\n" }.joined()
   }
 
   func prefix(at time: LogTime) -> String {
@@ -203,6 +218,16 @@ struct LogRecord {
   /// The severity.
   enum Level: String {
     case debug, info, warning, error
+
+    /// The severity in syslog's numbers.
+    var priority: Int {
+      switch self {
+      case .debug: 7
+      case .info: 6
+      case .warning: 4
+      case .error: 3
+      }
+    }
   }
 
   let time: LogTime

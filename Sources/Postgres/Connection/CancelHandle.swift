@@ -1,6 +1,5 @@
 internal import Basics
 internal import CLibpq
-internal import Glibc
 
 /// Requests the server, from any thread, to cancel the running statement of a connection.
 ///
@@ -24,56 +23,9 @@ package final class CancelHandle: @unchecked Sendable {
   /// Sends the request, and waits at most `duration` until the server has received it. libpq itself would
   /// wait without a limit.
   func cancel(within duration: Duration) {
-    guard let attempt = Attempt(self) else { return }
-    attempt.wait(until: Deadline(after: duration))
-  }
-
-  /// A request that a separate thread sends.
-  private struct Attempt: ~Copyable {
-    private final class Work: Sendable {
-      let handle: CancelHandle
-      let done: Int32
-
-      init(_ handle: CancelHandle, done: Int32) {
-        self.handle = handle
-        self.done = done
-      }
-
-      deinit { close(done) }
-    }
-
-    private let done: Int32
-
-    /// Starts the thread; nil if it cannot be created.
-    init?(_ handle: CancelHandle) {
-      var ends: [Int32] = [-1, -1]
-      guard pipe(&ends) == 0 else { return nil }
-      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // The thread closes its end of the pipe when it is done.
-      let work = Unmanaged.passRetained(Work(handle, done: ends[1]))
-      var thread = pthread_t()
-      let status = pthread_create(
-        &thread, nil,
-        { argument in
-          guard let argument else { return nil }
-          let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-          try? work.handle.cancel()
-          return nil
-        }, work.toOpaque())
-      guard status == 0 else {
-        work.release()
-        close(ends[0])
-        return nil
-      }
-      pthread_detach(thread)
-      done = ends[0]
-    }
-
-    deinit { close(done) }
-
-    func wait(until deadline: Deadline) {
-      var waiting = pollfd(fd: done, events: Int16(POLLIN), revents: 0)
-      while poll(&waiting, 1, deadline.pollTimeout) < 0, errno == EINTR {}
+    _ = try? BlockingCall.run(until: Deadline(after: duration), wake: nil) {
+      try? self.cancel()
+    } discard: { _ in
     }
   }
 

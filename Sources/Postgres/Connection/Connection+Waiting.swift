@@ -1,12 +1,19 @@
 internal import Basics
 internal import CLibpq
+internal import Glibc
 
 extension Connection {
-  /// The limits of one wait for the server: its deadline, and when the watch examines it next.
+  /// The limits of one wait for the server: its deadline, when the watch examines it next, and when the server is
+  /// next asked whether it is there.
   struct Patience {
     fileprivate var deadline: Deadline?
     fileprivate var look: Deadline?
+    fileprivate var probe = Deadline(after: Connection.probePause)
+    /// The number of probes in succession that got no answer.
+    fileprivate var silences = 0
     fileprivate var wake: Int32?
+    /// Whether the program was asked to stop.
+    fileprivate var isStopping = false
 
     init(_ connection: Connection) {
       deadline = connection.answerTimeout.map { Deadline(after: $0) }
@@ -24,9 +31,8 @@ extension Connection {
       deadline = connection.answerTimeout.map { Deadline(after: $0) }
     }
 
-    fileprivate var next: Deadline? {
-      guard let look else { return deadline }
-      return deadline.map { min($0, look) } ?? look
+    fileprivate var next: Deadline {
+      [deadline, look].reduce(probe) { first, other in other.map { min($0, first) } ?? first }
     }
   }
 
@@ -37,8 +43,21 @@ extension Connection {
     kind: .timeout, message: "no answer from the database",
     hint: "The server, or the network to it, may be down.")
 
+  /// How long a wait lasts before the server is first asked whether it is there, and the time between two such
+  /// probes that it answers.
+  private static let probePause = Duration.seconds(5)
+  /// How long a probe waits for an answer. A server that works answers at once, however long its statements take.
+  private static let probeLimit = Duration.seconds(3)
+  /// After this number of probes in succession without an answer, the server is considered gone. A machine with too
+  /// much to do may miss some.
+  private static let mostSilences = 5
+
   /// Waits until the socket is readable or writable.
+  ///
+  /// An answer may take any time, so that the time alone says nothing. While the connection is open but the server
+  /// does not answer another connection either, its processes are stopped, or the machine hangs.
   func wait(for events: Int16, _ patience: inout Patience) throws(PostgresError) {
+    guard !isSilent else { throw Self.silent }
     while true {
       switch Self.wait(
         PQsocket(connection), for: events, until: patience.next, wake: patience.wake)
@@ -51,16 +70,65 @@ extension Connection {
         }
         // The descriptor stays readable, so further waits must not poll it.
         patience.wake = nil
+        patience.isStopping = true
         let soon = Deadline(after: watch.afterWake)
         patience.look = patience.look.map { min($0, soon) }
+        patience.probe = min(patience.probe, soon)
       case .timedOut:
-        if let watch, patience.look?.hasPassed == true {
-          lookAt(&patience, with: watch)
-        } else if patience.deadline?.hasPassed == true {
+        if patience.deadline?.hasPassed == true {
+          isSilent = true
           throw Self.silent
+        } else if patience.probe.hasPassed {
+          try probe(&patience)
+        } else if let watch, patience.look?.hasPassed == true {
+          lookAt(&patience, with: watch)
         }
       }
     }
+  }
+
+  /// Asks the server for another connection, which it grants or refuses while it is there.
+  private func probe(_ patience: inout Patience) throws(PostgresError) {
+    if hasAnswer(within: Self.probeLimit) {
+      patience.silences = 0
+      patience.probe = Deadline(after: Self.probePause)
+      return
+    }
+    patience.silences += 1
+    patience.probe = Deadline(after: .zero)
+    guard patience.silences < (patience.isStopping ? 1 : Self.mostSilences) else {
+      isSilent = true
+      throw Self.silent
+    }
+  }
+
+  /// Whether the server answers an attempt to connect, or the running statement meanwhile.
+  private func hasAnswer(within limit: Duration) -> Bool {
+    guard let probe = Self.call(PQconnectStartParams, with: addressOfServer()) else { return true }
+    defer { PQfinish(probe) }
+    do throws(PostgresError) {
+      try Self.finishConnecting(probe, timeout: limit, wake: PQsocket(connection))
+      return true
+    } catch {
+      return error.kind != .timeout
+    }
+  }
+
+  /// The parameters of this connection with the one address that it has.
+  private func addressOfServer() -> [(keyword: String, value: String)] {
+    var parameters: [(keyword: String, value: String)] = []
+    guard let options = PQconninfo(connection) else { return [] }
+    defer { PQconninfoFree(options) }
+    var option = options
+    while let keyword = option.pointee.keyword {
+      // A service file has nothing to add, and might name other hosts.
+      if strcmp(keyword, "service") != 0, let value = option.pointee.val {
+        parameters.append((String(cString: keyword), String(cString: value)))
+      }
+      option += 1
+    }
+    return parameters + address
+      + [("connect_timeout", "\(Self.probeLimit.components.seconds)")]
   }
 
   private func lookAt(_ patience: inout Patience, with watch: StatementWatch) {

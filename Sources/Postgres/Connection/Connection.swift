@@ -21,6 +21,8 @@ public final class Connection {
   package var watch: StatementWatch?
   /// The reason for which the running statement was cancelled, if it was.
   var cancellation: PostgresError?
+  /// Whether a wait for the server has ended without an answer: no other one begins.
+  var isSilent = false
   /// Whether each transaction must set the pinned settings, because the session may not have them.
   var pinsInTransactions = false
   /// The server process that runs the present statement, if it is known.
@@ -85,12 +87,10 @@ public final class Connection {
   ) throws(PostgresError) -> OpaquePointer {
     var connection = try start(parameters, with: PQconnectStartParams)
     do throws(PostgresError) {
-      // Only libpq's blocking call tries the next host if one does not answer.
       if option("host", of: connection)?.contains(",") == true {
         let timeout = ownTimeout(connection, default: settings.connectTimeout) ?? .zero
-        let several = try start(
-          parameters + [("connect_timeout", "\(timeout.components.seconds)")],
-          with: PQconnectdbParams)
+        let several = try connectToOne(
+          parameters + [("connect_timeout", "\(timeout.components.seconds)")], wake: wake)
         PQfinish(connection)
         connection = several
       } else {
@@ -103,10 +103,35 @@ public final class Connection {
       PQfinish(connection)
       throw error
     }
+    // libpq would otherwise wait without an end for a server that reads nothing.
+    PQsetnonblocking(connection, 1)
     return connection
   }
 
-  private static func finishConnecting(
+  /// Connects to one of several hosts. Only libpq's blocking call tries the next host if one does not answer.
+  private static func connectToOne(
+    _ parameters: [(keyword: String, value: String)], wake: Int32?
+  ) throws(PostgresError) -> OpaquePointer {
+    // Sendable, because the connection is handed from one thread to the other: no two have it.
+    struct Connected: @unchecked Sendable {
+      let connection: OpaquePointer?
+    }
+    let outcome = try BlockingCall.run(until: nil, wake: wake) {
+      Connected(connection: call(PQconnectdbParams, with: parameters))
+    } discard: {
+      PQfinish($0.connection)
+    }
+    guard case .returned(let connected) = outcome else {
+      throw PostgresError(kind: .interrupted, message: "\(connecting): interrupted")
+    }
+    guard let connection = connected.connection else {
+      throw PostgresError(connection: nil, doing: connecting)
+    }
+    PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    return connection
+  }
+
+  static func finishConnecting(
     _ connection: OpaquePointer, timeout: Duration, wake: Int32?
   ) throws(PostgresError) {
     let doing = connecting
@@ -439,6 +464,7 @@ public final class Connection {
 
   /// The next result of the running statement, or nil at its end.
   func nextResult() throws(PostgresError) -> OpaquePointer? {
+    try flush()
     if PQisBusy(connection) != 0 {
       var patience = Patience(self)
       repeat {
@@ -590,9 +616,6 @@ public final class Connection {
       throw PostgresError(kind: .server, message: "the statement is not a COPY from the client")
     }
     PQclear(start)
-    // The server may stop reading, for example while it waits for a lock. libpq itself would then block
-    // without a timeout.
-    PQsetnonblocking(connection, 1)
     var writer = CopyWriter(connection: self)
     do {
       try body(&writer)
@@ -618,7 +641,6 @@ public final class Connection {
     // The server's error, if there is one, is the result of the COPY.
     let isSent = PQputCopyEnd(connection, error) == 1
     if isSent { try flush() }
-    PQsetnonblocking(connection, 0)
     guard isSent || error != nil else { throw lost() }
   }
 
@@ -740,6 +762,17 @@ public final class Connection {
 
   /// Process id of the server process, as in `pg_stat_activity`.
   package var serverProcessID: Int32 { PQbackendPID(connection) }
+
+  /// libpq's parameters for the one of several hosts that the connection has.
+  package var address: [(keyword: String, value: String)] {
+    let host = PQhost(connection).map { String(cString: $0) } ?? ""
+    let hostAddress = host.hasPrefix("/") ? nil : PQhostaddr(connection).map { String(cString: $0) }
+    return [
+      ("host", host), ("hostaddr", hostAddress ?? ""),
+      ("port", PQport(connection).map { String(cString: $0) } ?? ""),
+      ("target_session_attrs", "any"),
+    ]
+  }
 
   /// Database and host, for messages: `database "quake" on host "db.example.org"`.
   package var label: String {

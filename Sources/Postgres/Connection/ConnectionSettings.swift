@@ -9,6 +9,8 @@ package struct ConnectionSettings: Sendable {
   package var applicationName: String
   /// The longest time that a host may take to accept, unless the conninfo sets `connect_timeout`.
   package var connectTimeout: Duration = .seconds(10)
+  /// The `address` of a connection, to connect to the same one of several hosts; empty: to any.
+  package var address: [(keyword: String, value: String)] = []
 
   /// Settings from a user's text, which is checked when connecting.
   package init(_ conninfo: String, applicationName: String) {
@@ -45,7 +47,7 @@ package struct ConnectionSettings: Sendable {
       ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
       ("dbname", conninfo),
       ("client_encoding", "UTF8"),
-    ]
+    ] + address
   }
 
   /// Keywords and values for libpq.

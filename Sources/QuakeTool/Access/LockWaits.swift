@@ -23,6 +23,7 @@ final class LockWaits {
 
   /// Starts to watch a connection.
   func lookAfter(_ connection: Connection) {
+    settings.address = connection.address
     connection.watch = StatementWatch(
       first: .seconds(3), wake: Signals.wakeDescriptor, afterWake: .seconds(1)
     ) { [self] processID throws(PostgresError) in try look(at: processID) }

@@ -131,7 +131,7 @@ final class Worker {
       if !isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
       connection = regained
       mayHaveRequests = true
-      diagnostics.note("connected to the database again")
+      diagnostics.note("connected to the database again: \(regained.label)")
     } catch let error as StoreError {
       throw error
     } catch let error as UnfitConnection {

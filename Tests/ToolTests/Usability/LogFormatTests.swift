@@ -54,6 +54,30 @@ import Testing
     #expect(lines.last?.string("message") == "stopped")
   }
 
+  @Test(arguments: ["text", "json"])
+  func linesForTheJournalHaveTheirPriority(_ format: String) throws {
+    let features = [Feeds.feature("us1"), #"{"id": "us\u001b"}"#]
+    let file = try folder.write("bad.geojson", Feeds.collection(features))
+    func errors(_ stream: String) throws -> [String] {
+      let options = "--log-format \(format) -d '\(database.conninfo)'"
+      let command = "quake-ingest import '\(file)' /nothing \(options)"
+      return try Tools.shell("JOURNAL_STREAM=\(stream) exec \(command)").errors
+        .split(separator: "\n").map(String.init)
+    }
+    // The journal reads standard error if its device and inode are those that systemd names.
+    let lines = try errors("$(stat --dereference --format %d:%i /dev/stderr)")
+    #expect(!lines.isEmpty)
+    for line in lines {
+      let isError = line.contains("error: ") || line.contains("\"level\":\"error\"")
+      let isWarning = line.contains("warning: ") || line.contains("\"level\":\"warning\"")
+      if isError { #expect(line.hasPrefix("<3>"), "\(line)") }
+      if isWarning { #expect(line.hasPrefix("<4>"), "\(line)") }
+      #expect(line.wholeMatch(of: /<[3467]>.+/) != nil, "\(line)")
+    }
+    #expect(lines.contains { $0.hasPrefix("<4>") } && lines.contains { $0.hasPrefix("<3>") })
+    #expect(try !errors("1:1").contains { $0.hasPrefix("<") })
+  }
+
   @Test func theLastErrorIsAnObjectToo() throws {
     let bad = try folder.write("bad.geojson", "<html>")
     let secret = "postgresql://me:swordfish@127.0.0.1:1/quake"

@@ -8,6 +8,8 @@ final class ReplicatedServers {
   let primary: EmbeddedServer
   let standby: EmbeddedServer
   private let folder: TemporaryFolder
+  /// The processes of the primary that are stopped.
+  private var stopped: [pid_t] = []
 
   init() throws {
     folder = try TemporaryFolder()
@@ -34,8 +36,24 @@ final class ReplicatedServers {
   }
 
   deinit {
+    for process in stopped { kill(process, SIGCONT) }
     _ = try? standby.stop(mode: .immediate)
     _ = try? primary.stop(mode: .immediate)
+  }
+
+  /// Stops all processes of the primary until the end of the test: its connections stay open, and nothing answers.
+  func hang() throws {
+    let postmaster = try #require(try primary.status().pid)
+    // The postmaster first: it starts no other process then.
+    kill(postmaster, SIGSTOP)
+    let children = try Tools.shell("pgrep -P \(postmaster) || true")
+    stopped = [postmaster] + children.lines.compactMap { pid_t($0) }
+    for process in stopped { kill(process, SIGSTOP) }
+  }
+
+  /// Makes the standby the primary.
+  func promote() throws {
+    try ask(standby, "select pg_promote()")
   }
 
   /// The output of psql for a query.

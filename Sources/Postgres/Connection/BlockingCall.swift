@@ -1,0 +1,81 @@
+internal import Basics
+internal import CLibpq
+internal import Glibc
+internal import Synchronization
+
+/// A call of libpq that blocks, on a thread of its own, because libpq does not let the caller end its wait.
+enum BlockingCall {
+  /// The value on its way from the thread to the caller, whichever is first.
+  private final class Handover<Value: Sendable>: Sendable {
+    private enum State {
+      case pending
+      case done(Value)
+      case abandoned
+    }
+
+    private let state = Mutex(State.pending)
+
+    /// Leaves the value for the caller; false: it does not wait any more.
+    func put(_ value: Value) -> Bool {
+      state.withLock { state in
+        if case .abandoned = state { return false }
+        state = .done(value)
+        return true
+      }
+    }
+
+    /// The value; nil: there is none yet, and the caller does not wait for it.
+    func take() -> Value? {
+      state.withLock { state in
+        guard case .done(let value) = state else {
+          state = .abandoned
+          return nil
+        }
+        return value
+      }
+    }
+  }
+
+  /// How a wait for a call ended.
+  enum Outcome<Value> {
+    case returned(Value)
+    case timedOut
+    case woken
+  }
+
+  /// Waits until the call returns, at most until the deadline, or until the wake descriptor is readable.
+  ///
+  /// - Parameters:
+  ///   - call: The call. It goes on if the wait ends before it returns.
+  ///   - discard: Gets a value for which nobody waits any more.
+  /// - Throws: `PostgresError` of kind `connection` if the system refuses a thread or a pipe.
+  static func run<Value: Sendable>(
+    until deadline: Deadline?, wake: Int32?, _ call: @escaping @Sendable () -> Value,
+    discard: @escaping @Sendable (Value) -> Void
+  ) throws(PostgresError) -> Outcome<Value> {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else {
+      throw PostgresError(
+        kind: .connection, message: "could not open a pipe: \(String(cString: strerror(errno)))",
+        hint: "The limit on open files of the user or of the service may be too low.")
+    }
+    let (done, end) = (ends[0], ends[1])
+    for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    defer { close(done) }
+    let handover = Handover<Value>()
+    do throws(ThreadError) {
+      try DetachedThread.start {
+        let value = call()
+        if !handover.put(value) { discard(value) }
+        // The caller sees the end of the pipe.
+        close(end)
+      }
+    } catch {
+      close(end)
+      throw PostgresError(kind: .connection, message: error.message, hint: error.hint)
+    }
+    let outcome = Connection.wait(done, for: Int16(POLLIN), until: deadline, wake: wake)
+    if let value = handover.take() { return .returned(value) }
+    return outcome == .woken ? .woken : .timedOut
+  }
+}
