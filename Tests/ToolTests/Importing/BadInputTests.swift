@@ -52,6 +52,18 @@ import Testing
 
   // MARK: Bodies
 
+  @Test func aBodyLongerThanTheLimitIsRefused() throws {
+    let body = Feeds.collection(count: 20)
+    let server = try ScriptedServer(200, [], body: Array(body.utf8))
+    try refuse(
+      ["--max-body", "1KiB", server.url], status: 65,
+      says: ["too long", "more than 1024 bytes", "--max-body"])
+    // A file has a limit only if one is set.
+    let file = try folder.write("long.geojson", body)
+    try refuse(["--max-body", "1KiB", file], status: 65, says: ["too long"])
+    try refuse(["--max-body", "1.5GiB", file], status: 64, says: ["a size such as 500MiB or 2GiB"])
+  }
+
   private struct Body {
     var description: String
     var bytes: [UInt8]
