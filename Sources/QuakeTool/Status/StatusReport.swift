@@ -81,6 +81,9 @@ package struct StatusLimits: Sendable {
   /// The largest used share of the notification queue, 0 to 1.
   package let queueShare: Double
 
+  /// Up to this time, a pause that a server asks for is usual.
+  private static let longestPause = Duration.seconds(3 * 3600)
+
   /// A problem that needs a person's attention.
   package struct Problem: Equatable, Sendable {
     package let message: String
@@ -120,7 +123,9 @@ package struct StatusLimits: Sendable {
               polled, and "quake-admin feeds pause" pauses one.
               """))
       }
-      if let late = lateness(of: feed, in: store) { problems.append(late) }
+      if let problem = lateness(of: feed, in: store) ?? distance(of: feed, in: store) {
+        problems.append(problem)
+      }
     }
     for watcher in store.watchers {
       if watcher.isExpired {
@@ -162,6 +167,19 @@ package struct StatusLimits: Sendable {
       hint: """
         When the queue is full, commits that send a notification fail. A listener that stays in a \
         transaction, or does not read, pins the queue; pg_terminate_backend() ends its session.
+        """)
+  }
+
+  /// The problem that the next poll of a feed is far away, because its server asked for that or a clock was wrong.
+  private func distance(of feed: StoreStatus.Feed, in store: StoreStatus) -> Problem? {
+    guard let due = feed.nextDue, feed.isHeld || feed.endedAt == nil else { return nil }
+    let wait = Duration.zero - store.age(of: due)
+    guard wait > max(limit(for: feed), Self.longestPause) else { return nil }
+    return Problem(
+      message: "feed \(feed.name) is not polled again for \(Readable.duration(wait))",
+      detail: "Its server asked for that (Cache-Control, Expires), or a clock was wrong.",
+      hint: """
+        "quake-admin refresh \(feed.name)" has it polled now; "quake-admin feeds show" prints its times.
         """)
   }
 

@@ -140,6 +140,23 @@ import Testing
     }
   }
 
+  @Test func aFeedWhoseNextPollIsFarAwayIsReported() throws {
+    try addFeed("all_hour", secondsAgo: 20)
+    try addFeed("once", secondsAgo: 20)
+    try database.psql(
+      """
+      update quake.feed set next_due = now() + interval '20 hours';
+      update quake.feed set ended_at = now() where name = 'once';
+      """)
+    let worker = try hold("all_hour")
+    let outcome = try status()
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("feed all_hour is not polled again for 19h 5"))
+    #expect(outcome.errors.contains("\"quake-admin refresh all_hour\""), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("feed once"))
+    #expect(worker.serverProcessID > 0)
+  }
+
   @Test func problemsComeFirstAndNoLineIsWiderThanATerminal() throws {
     try importSome()
     try addFeed("late", secondsAgo: 200, failures: 7)
