@@ -159,6 +159,8 @@ package struct RoleCheck {
         for role in roles { judge(row, as: object, role) }
         everybody(row, as: object)
       }
+      shared(PrivilegeTable.advisoryLocks, of: "for advisory locks")
+      shared(PrivilegeTable.largeObjects, of: "that make large objects")
       let schema = SecuredObject(.schema, "public")
       if directory.grants.contains(
         .init(object: schema, column: nil, privilege: "CREATE", grantee: ""))
@@ -169,8 +171,30 @@ package struct RoleCheck {
       }
     }
 
+    /// Reports what PUBLIC may use up in one line, because the functions are many.
+    private mutating func shared(_ functions: [ObjectPrivileges], of purpose: String) {
+      let isOpen = Set(
+        directory.grants.filter { $0.grantee.isEmpty && $0.privilege == Privilege.execute.rawValue }
+          .map(\.object))
+      let open = functions.map(\.object).filter { isOpen.contains($0) }
+      if let first = open.first {
+        let list = open.map(\.name).joined(separator: ", ")
+        add(
+          .tooMany, "PUBLIC",
+          "PUBLIC has EXECUTE on \(open.count) functions \(purpose), such as \(first.name)",
+          object: first.name, item: Privilege.execute.rawValue,
+          .statement("revoke execute on function \(list) from public"), authority(first))
+      }
+      for row in functions where directory.owners[row.object] != nil {
+        // Whoever cannot take the privilege from PUBLIC need not give it to a role.
+        if isOpen.contains(row.object), !directory.caller.isSuperuser { continue }
+        for role in Role.granted { judge(row, as: row.object, role) }
+      }
+    }
+
     private func authority(_ object: SecuredObject) -> RoleFinding.Authority {
-      object.kind == .database ? .database : .objects
+      if object.isOfPostgreSQL { return directory.caller.isSuperuser ? .database : .superuser }
+      return object.kind == .database ? .database : .objects
     }
 
     private mutating func judge(_ row: ObjectPrivileges, as object: SecuredObject, _ role: Role) {

@@ -210,6 +210,12 @@ struct RoleDirectory {
       select 'function', 'quake.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', null,
              p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
         from pg_proc p where p.pronamespace = to_regnamespace('quake')
+      union all
+      select 'function', 'pg_catalog.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', null,
+             p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+        from pg_proc p
+       where p.pronamespace = 'pg_catalog'::regnamespace
+         and (p.proname ~ '^pg_(try_)?advisory_' or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea'))
     )
     select o.kind, o.name, o.attribute, w.rolname::text, e.privilege_type,
            case when e.grantee = 0 then '' else g.rolname::text end, e.is_grantable
