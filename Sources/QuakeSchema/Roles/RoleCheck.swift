@@ -13,6 +13,7 @@ package struct RoleCheck {
       let check = try RoleCheck(names, over: connection)
       return check.findings.filter { finding in
         finding.kind == .missingRole || finding.kind == .wrongOwner
+          || finding.kind == .changed
           || names.role(named: finding.role).map { check.directory.roles[$0] != nil } ?? true
       }
     }
@@ -34,10 +35,12 @@ package struct RoleCheck {
     judge.owners()
     judge.privileges()
     judge.strangers()
+    judge.otherGrants()
+    judge.powers()
     findings = judge.findings
   }
 
-  private struct Judge {
+  struct Judge {
     let directory: RoleDirectory
     let names: RoleNames
     var findings: [RoleFinding] = []
@@ -57,7 +60,7 @@ package struct RoleCheck {
       }
     }
 
-    private mutating func add(
+    mutating func add(
       _ kind: RoleFinding.Kind, _ role: String, _ text: String, object: String? = nil,
       item: String? = nil, _ remedy: RoleFinding.Remedy, _ authority: RoleFinding.Authority
     ) {
@@ -299,6 +302,8 @@ package struct RoleFinding: Sendable {
     case tooFew = "too few"
     /// A recommended setting is not set.
     case missingSetting = "missing setting"
+    /// An object of the schema, or a setting, is not as the migrations made it.
+    case changed
   }
 
   /// The change that corrects a difference.
@@ -321,6 +326,14 @@ package struct RoleFinding: Sendable {
     case superuser
     /// A person, who has to decide.
     case person
+  }
+
+  /// How many differences of each kind there are, the most serious kinds first: `2 changed, 1 too many`.
+  package static func summary(of findings: [RoleFinding]) -> String {
+    Kind.bySeverity.compactMap { kind in
+      let count = findings.count { $0.kind == kind }
+      return count == 0 ? nil : "\(count) \(kind.rawValue)"
+    }.joined(separator: ", ")
   }
 
   /// The kind of the difference.

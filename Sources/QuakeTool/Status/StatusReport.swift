@@ -3,7 +3,7 @@ internal import CommandLine
 package import Postgres
 internal import QuakeHistory
 package import QuakeModel
-internal import QuakeSchema
+package import QuakeSchema
 package import QuakeWorker
 
 /// The state of a database, as `quake-admin status` reports it.
@@ -24,6 +24,8 @@ package struct StatusReport {
   package let schemaFault: StoreError?
   /// The state of the store; nil if the schema is not the one of this program.
   package let store: StoreStatus?
+  /// What somebody has done to the objects of the schema.
+  package let deviations: [SchemaDeviation]
 
   /// Queries the state of a database.
   ///
@@ -50,8 +52,10 @@ package struct StatusReport {
     }
     guard schemaFault == nil, pending.isEmpty else {
       store = nil
+      deviations = []
       return
     }
+    deviations = try SchemaDeviation.all(over: connection)
     var store = try StoreStatus.read(
       over: connection, lockWait: limits.lockWait, queueShare: limits.queueShare)
     if !feeds.isEmpty { store.feeds.removeAll { !feeds.contains($0.name) } }
@@ -112,6 +116,7 @@ package struct StatusLimits: Sendable {
   package func problems(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []
+    if !report.deviations.isEmpty { problems.append(Self.problem(report.deviations)) }
     for feed in store.feeds where feed.pause == nil {
       // A standby does not have the locks of its primary. A feed that was polled once needs no worker.
       if !feed.isHeld, feed.endedAt == nil, !report.isStandby {
@@ -147,6 +152,19 @@ package struct StatusLimits: Sendable {
     problems += store.lockWaits.map(Self.problem)
     if store.notificationQueueUsage >= queueShare { problems.append(fullness(of: store)) }
     return problems
+  }
+
+  /// At most three are named.
+  private static func problem(_ deviations: [SchemaDeviation]) -> Problem {
+    let named = deviations.prefix(3).map(\.text).joined(separator: "; ")
+    let others = deviations.count - 3
+    return Problem(
+      message: "the schema was changed in \(Readable.count(deviations.count, "place"))",
+      detail: others > 0 ? "\(named); and \(others) more." : "\(named).",
+      hint: """
+        "quake-admin roles check" lists them, with --json also the statements that undo them. The history may \
+        lack what was written meanwhile.
+        """)
   }
 
   private static func problem(_ wait: LockWait) -> Problem {

@@ -217,10 +217,13 @@ struct RoleCommandTests {
       "PUBLIC has EXECUTE on 21 functions for advisory locks, such as pg_catalog.pg_advisory_lock(bigint)",
       "PUBLIC has EXECUTE on 3 functions that make large objects, such as pg_catalog.lo_creat(integer)",
     ]
-    #expect(Set(left) == Set(privileged + membership + shared))
+    let creators =
+      version == .main
+      ? ["role other can make itself a member of Quake's roles: it has CREATEROLE"] : []
+    #expect(Set(left) == Set(privileged + membership + shared + creators))
     #expect(try RoleMaker(database.names, over: own).make().steps.isEmpty)
     _ = try RoleMaker(database.names, over: database.connection).make()
-    #expect(try database.findings() == [])
+    #expect(try database.findings() == creators.map { "too many: \($0)" })
 
     // And it can drop them again, after a superuser has taken back what only one can.
     let refused = try #require(throws: RoleRemoval.Refusal.self) {

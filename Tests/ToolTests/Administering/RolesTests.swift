@@ -310,6 +310,7 @@ import Testing
     expect(1, outcome)
     #expect(
       outcome.lines == [
+        "2 differences: 1 too many, 1 too few",
         "too few: role \(scene.prefix)reader lacks SELECT on table quake.quake",
         "too many: role \(scene.prefix)reader has UPDATE on table quake.quake_version",
       ])

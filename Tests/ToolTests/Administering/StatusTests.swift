@@ -157,6 +157,22 @@ import Testing
     #expect(worker.serverProcessID > 0)
   }
 
+  @Test func whatWasDoneToTheSchemaIsAProblem() throws {
+    try database.psql(
+      """
+      alter table quake.quake disable trigger quake_20_record_insert;
+      create rule own as on delete to quake.quake do instead nothing;
+      """)
+    let outcome = try status()
+    #expect(outcome.status == 1)
+    for words in [
+      "the schema was changed in 2 places",
+      "trigger quake_20_record_insert of table quake.quake is disabled",
+      "table quake.quake has the rule own", "\"quake-admin roles check\"",
+    ] { #expect(outcome.errors.contains(words), "\(words) in \(outcome.errors)") }
+    #expect(try json().text.contains("\"problems\":[\"the schema was changed in 2 places\"]"))
+  }
+
   @Test func problemsComeFirstAndNoLineIsWiderThanATerminal() throws {
     try importSome()
     try addFeed("late", secondsAgo: 200, failures: 7)
