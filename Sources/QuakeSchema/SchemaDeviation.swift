@@ -13,7 +13,9 @@ package struct SchemaDeviation: Sendable, Equatable {
   /// The deviations of the connected database, from its catalogs, which every role may read.
   package static func all(over connection: Connection) throws(PostgresError) -> [SchemaDeviation] {
     var found: [SchemaDeviation] = []
-    for query in [triggers, missingTriggers, rules, rowSecurity, policies, functions, settings] {
+    for query in [
+      triggers, missingTriggers, rules, rowSecurity, policies, functions, sequences, settings,
+    ] {
       found += try connection.rows(query, as: (String, String, String).self).map {
         SchemaDeviation(text: $0, object: $1, statement: $2)
       }
@@ -128,6 +130,17 @@ package struct SchemaDeviation: Sendable, Equatable {
       from definer
      where not is_pinned or name <> all (\(definers)::text[])
      order by name
+    """
+
+  /// With another increment, or numbers that each session keeps in advance, tokens are not in the order of the commits.
+  private static let sequences: SQL = """
+    select format('sequence quake.%s has an increment of %s and a cache of %s%s', c.relname, s.seqincrement, s.seqcache,
+                  case when s.seqcycle then ', and begins again after its end' else '' end),
+           'quake.' || c.relname, format('alter sequence quake.%I increment 1 cache 1 no cycle', c.relname)
+      from pg_sequence s join pg_class c on c.oid = s.seqrelid
+     where c.relnamespace = to_regnamespace('quake')
+       and (s.seqincrement <> 1 or s.seqcache <> 1 or s.seqcycle)
+     order by c.relname
     """
 
   /// The functions that run with their owner's rights, so that PUBLIC may not execute them.

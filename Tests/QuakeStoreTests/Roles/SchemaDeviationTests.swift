@@ -56,6 +56,10 @@ import Testing
       "function quake.purge_history(integer) runs with its owner's rights, but without its search_path"
     ),
     (
+      "alter sequence quake.token cache 20",
+      "sequence quake.token has an increment of 1 and a cache of 20"
+    ),
+    (
       "alter function quake.find(text) security definer",
       "function quake.find(text) runs with its owner's rights"
     ),
