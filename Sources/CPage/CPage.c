@@ -37,6 +37,8 @@ static const struct quake_page_asset assets[] = {
 #include "asset.h"
 #define FILE "web/data/store.js"
 #include "asset.h"
+#define FILE "web/detail/agency.js"
+#include "asset.h"
 #define FILE "web/detail/content.js"
 #include "asset.h"
 #define FILE "web/detail/detail.js"

@@ -87,7 +87,7 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case tooManyRedirects
     /// A redirect to an address that is not permitted; see `FeedClient.Options.trustsRedirects`.
     case refusedRedirect
-    /// The body exceeds the limit of its size.
+    /// The body exceeds the limit of its size, or expands too much when it is decompressed.
     case bodyTooLarge
     /// The body is shorter than its `Content-Length`.
     case truncatedTransfer
@@ -160,8 +160,19 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
   static func bodyTooLarge(_ subject: String, limit: Int) -> FeedError {
     FeedError(
       .bodyTooLarge, "the body of \(subject) is too long",
-      detail: "It has more than \(limit) bytes, which is more than a feed that is polled may have.",
-      hint: "Check the URL; \"quake-ingest import\" takes catalogues of any length.")
+      detail: "It has more than \(limit) bytes.",
+      hint: "Check the URL; if the body is that long, raise --max-body.")
+  }
+
+  /// The error for a compressed body that becomes too many bytes.
+  static func bodyExpands(_ subject: String, from compressed: Int, to bytes: Int) -> FeedError {
+    FeedError(
+      .bodyTooLarge, "the body of \(subject) expands too much",
+      detail: """
+        \(compressed) compressed bytes became \(bytes), more than \(DecompressingSource.mostExpansion) times as \
+        many: no feed compresses so well.
+        """,
+      hint: "Check the URL; decompress the body yourself if it is right.")
   }
 
   /// The error for events of which no data centre is known.

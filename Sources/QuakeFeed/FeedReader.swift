@@ -5,14 +5,18 @@ public import QuakeModel
 /// The caller pulls events. Memory is limited by the largest permitted event, not by the length of the feed.
 /// A reader has one owner, which uses it from one thread at a time. After an error it is unusable.
 public final class FeedReader {
-  /// The most bytes of a polled feed, after decompression.
+  /// The most bytes of a polled feed, before and after decompression, unless the user allows more.
   public static let longestPolled = 256 << 20
+  /// The most bytes of one answer of an event service.
+  public static let longestAnswer = 2 << 30
+  /// The most bytes of a catalogue that is fetched.
+  public static let longestFetched = 16 << 30
 
   /// How a feed is read.
   public struct Options: Sendable {
     /// The most bytes of one event; a larger one is an error.
     public var maximumFeatureBytes = 1024 * 1024
-    /// The most bytes of the feed, after decompression; nil for no limit.
+    /// The most bytes of the feed, before and after decompression; nil for no limit.
     public var maximumBytes: Int?
     /// Whether events without a magnitude or place are rejected. Real feeds have such events.
     public var strict = false
@@ -43,7 +47,8 @@ public final class FeedReader {
   ) throws(FeedError) {
     let subject = "feed \"\(name)\""
     input = InputBuffer(
-      DecompressingSource(source, name: subject), name: subject, limit: options.maximumBytes)
+      DecompressingSource(source, name: subject, limit: options.maximumBytes), name: subject,
+      limit: options.maximumBytes)
     let start = try FeedSyntax.skipByteOrderMark(input)
     decoder =
       switch try FeedSyntax.sniff(input, from: start) {

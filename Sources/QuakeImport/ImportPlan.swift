@@ -51,7 +51,7 @@ struct ImportPlan: Equatable {
       return
     }
     commits = .onceAtTheEnd
-    let generated = source.generated ?? options.generated
+    let generated = SnapshotImport.age(of: source, options)
     // The judge looks at all records, and the end of a source may still state its age.
     guard !isEmpty, options.limits == nil, generated != nil || !source.mayTellGenerated else {
       way = .snapshot

@@ -92,8 +92,8 @@ package struct Backfill: Sendable {
     }
   }
 
-  /// Takes the advisory lock of a backfill until the session ends. Any role that may connect can take such a
-  /// lock. If a role that may not write backfills holds it, the backfill gets another key.
+  /// Takes the advisory lock of a backfill until the session ends. Unless `roles create` has taken them from PUBLIC, any
+  /// role that may connect can take such a lock. If a role that may not write backfills holds it, the backfill gets another key.
   private static func hold(_ id: Int64, over connection: Connection) throws {
     for _ in 0..<3 {
       let isTaken = try connection.firstRow(

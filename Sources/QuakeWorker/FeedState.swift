@@ -44,8 +44,22 @@ package struct FeedState: Sendable {
     }
   }
 
-  /// The longest wait that a row can cause: a clock that was wrong for a while must not stop the polling.
+  /// The longest wait that a row can cause, counted from the last poll: a clock that was wrong for a while, or a
+  /// forged row, must not stop the polling, however often a worker starts. A server can ask for a day.
   private static let longestWait = Duration.seconds(90_000)
+  /// A poll that is further in the future shows that a clock was wrong.
+  private static let clockTolerance = Duration.seconds(60)
+
+  /// A wait that the row of a feed states, within its limits.
+  private static func bounded(
+    _ seconds: Double?, every: Duration, polledAgo: Duration?
+  ) -> Duration {
+    guard let seconds else { return .zero }
+    let ago = polledAgo ?? .zero
+    guard ago >= .zero - clockTolerance else { return .zero }
+    let longest = max(longestWait, every + every / 10) - max(ago, .zero)
+    return min(Duration(lag: seconds), max(longest, .zero))
+  }
 
   /// Registers feeds, so that a refresh can be requested before they are first polled.
   package static func register(
@@ -81,6 +95,7 @@ package struct FeedState: Sendable {
   package static func load(
     _ name: String, url: String, every: Duration, over connection: Connection
   ) throws(PostgresError) -> FeedState {
+    let interval = every
     let every = every.inSeconds
     return try connection.row(
       """
@@ -105,8 +120,8 @@ package struct FeedState: Sendable {
       state.lastModified = try row["last_modified"]
       state.failures = try row["failures"] ?? 0
       state.polledAgo = polledAgo.map { Duration(lag: $0) }
-      state.dueIn = min(dueIn.map { Duration(lag: $0) } ?? .zero, longestWait)
-      state.retryIn = min(retryIn.map { Duration(lag: $0) } ?? .zero, longestWait)
+      state.dueIn = bounded(dueIn, every: interval, polledAgo: state.polledAgo)
+      state.retryIn = bounded(retryIn, every: interval, polledAgo: state.polledAgo)
       state.readAt = try row["read_at"]
       state.pause = FeedPause(by: try row["paused_by"], since: try row["paused_at"])
       state.resetAt = try row["reset_at"]

@@ -50,9 +50,14 @@ enum PasswordFile {
   }
 
   private static func password(in path: String) throws(Failure) -> String {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Opening a named pipe, or reading from it, would wait for a program that writes to it.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw unreadable(path) }
     defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw Failure(message: "the password file \"\(path)\" is not a regular file")
+    }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: longest + 2)
     while bytes.count <= longest + 1 {

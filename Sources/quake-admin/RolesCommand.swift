@@ -46,9 +46,11 @@ enum RolesCommand {
       Command(
         "check", purpose: "list missing and excess privileges",
         discussion: """
-          The command also lists the privileges of PUBLIC, other roles that may write the history, a wrong \
-          owner of the schema, and missing recommended settings. It changes nothing. The exit status is 1 \
-          if there are differences.
+          The command also lists the privileges of PUBLIC, other roles that may write the history or make \
+          themselves members of a role, a wrong owner of the schema, missing recommended settings, and what \
+          was done to the schema: triggers, rules, policies, functions and settings that are not as the \
+          migrations made them. It changes nothing. The exit status is 1 if there are differences. The first \
+          line counts them.
           """,
         options: [.flag("json", help: "one JSON object a line")],
         examples: [
@@ -217,7 +219,9 @@ enum RolesCommand {
   }
 
   private static func text(of findings: [RoleFinding]) -> String {
-    findings.map { "\($0.kind.rawValue): \(PrintableText.clean($0.text))\n" }.joined()
+    let lines = findings.map { "\($0.kind.rawValue): \(PrintableText.clean($0.text))\n" }
+    return "\(Readable.count(findings.count, "difference")): \(RoleFinding.summary(of: findings))\n"
+      + lines.joined()
   }
 
   private static func members(of finding: RoleFinding, to json: inout JSONWriter) {

@@ -58,7 +58,8 @@ enum IngestCommand {
   }
 
   private static func downloadOptions(of command: String) -> [Option] {
-    [
+    let files = command == "run" ? "" : "; by default, files have no limit"
+    let options: [Option] = [
       .value(
         "download-timeout", "DURATION", default: downloadTimeout(of: command).text,
         help: "longest time for a download, not counting pauses of the import itself"),
@@ -68,12 +69,38 @@ enum IngestCommand {
           also follow redirects from https to http, and from a public server to loopback, link-local or \
           private addresses
           """),
+      .value(
+        "max-body", "SIZE", default: ByteSize.text(longestBody(of: command)),
+        help: """
+          most bytes of a body, before and after decompression, such as 500MiB or 2GiB\(files)
+          """),
+    ]
+    // `run` needs none: it imports bodies of limited length that have arrived.
+    guard command != "run" else { return options }
+    return options + [
+      .value(
+        "total-timeout", "DURATION", default: totalTimeout(of: command).text,
+        help: "longest time to fetch and import one body, counting the import's own work")
     ]
   }
 
   /// The default limit for a download. `import` has a longer one, because it may fetch a catalogue.
   static func downloadTimeout(of command: String?) -> Duration {
     command == "import" ? .seconds(3600) : .seconds(600)
+  }
+
+  /// The most bytes of a body that is fetched, by default.
+  static func longestBody(of command: String?) -> Int {
+    switch command {
+    case "import": FeedReader.longestFetched
+    case "backfill": FeedReader.longestAnswer
+    default: FeedReader.longestPolled
+    }
+  }
+
+  /// The default limit for fetching a body and importing it.
+  static func totalTimeout(of command: String?) -> Duration {
+    command == "import" ? .seconds(86_400) : .seconds(3600)
   }
 
   /// Connects to the store, and releases the memory that only start-up needed, so that it does not add to the peak

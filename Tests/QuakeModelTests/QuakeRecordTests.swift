@@ -77,7 +77,21 @@ import Testing
     #expect(record.timestamp(.updated) == .latest)
     #expect(record.double(.magnitude) == -Double.greatestFiniteMagnitude)
     #expect(record.double(.rms)?.isNaN == true)
-    #expect(record.double(.gap)?.sign == .minus)
+    // -0 and 0 are equal, and so are records with them.
+    #expect(record.double(.gap)?.sign == .plus)
+  }
+
+  @Test func aNegativeZeroIsZero() {
+    var first = QuakeRecord()
+    first.set(.magnitude, -0.0)
+    first.set(.longitude, 0)
+    var second = QuakeRecord()
+    second.set(.magnitude, 0)
+    second.set(.longitude, -0.0)
+    #expect(first == second && first.hashValue == second.hashValue)
+    var json = JSONWriter()
+    json.double(first.double(.magnitude))
+    #expect(String(decoding: json.bytes, as: UTF8.self) == "0")
   }
 
   @Test func aCopyDoesNotChangeWithItsRecord() {

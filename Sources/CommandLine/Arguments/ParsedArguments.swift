@@ -213,6 +213,13 @@ extension ParsedArguments {
     }
   }
 
+  /// The option's value as a number of bytes, at least 1, or nil when the option is not given.
+  package func size(_ name: String) throws(UsageError) -> Int? {
+    try number(name, range: nil, kind: "a size such as 500MiB or 2GiB") { text in
+      ByteSize.bytes(text).flatMap { $0 > 0 ? $0 : nil }
+    }
+  }
+
   /// The option's value as one of `words`, or nil when the option is not given.
   package func choice(_ name: String, of words: [String]) throws(UsageError) -> String? {
     guard let value = string(name) else { return nil }

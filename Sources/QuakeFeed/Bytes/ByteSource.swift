@@ -180,6 +180,29 @@ final class PrefixedSource: ByteSource {
   }
 }
 
+/// Another source's bytes, up to a limit.
+final class LimitedSource: ByteSource {
+  private let source: any ByteSource
+  private let name: String
+  private let limit: Int
+  /// The number of bytes read so far.
+  private(set) var count = 0
+
+  /// - Parameter limit: The most bytes; more are an error. Nil for no limit.
+  init(_ source: any ByteSource, name: String, limit: Int?) {
+    self.source = source
+    self.name = name
+    self.limit = limit ?? .max
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    let read = try source.read(into: buffer)
+    count += read
+    guard count <= limit else { throw FeedError.bodyTooLarge(name, limit: limit) }
+    return read
+  }
+}
+
 /// Another source's bytes, counted: how far its consumer has come in the whole.
 public final class MeasuredSource: ByteSource {
   private let source: any ByteSource

@@ -2,21 +2,49 @@ import CCompression
 
 /// Another source's bytes, decompressed if they begin like gzip or Zstandard data. The name of a file and the headers of a
 /// response do not matter.
+///
+/// Few compressed bytes may become any number of others, or none at all for ever. So the compressed bytes have a limit of
+/// their own, and so has the number of bytes that each of them may become.
 public final class DecompressingSource: ByteSource {
   private let name: String
-  private let original: any ByteSource
+  private let original: LimitedSource
   /// The source to read from; nil until the first bytes have been examined.
   private var chosen: (any ByteSource)?
+  private var isCompressed = false
+  /// The number of bytes read so far.
+  private var produced = 0
+
+  /// The most bytes that a compressed byte may become, on average. Feeds reach about 20; what gzip does to a body of
+  /// nothing but spaces is 1,000.
+  static let mostExpansion = 200
+  /// Up to this number of bytes any expansion is allowed.
+  static let freelyExpanded = 16 << 20
 
   /// Examines `source` at the first read. Errors call the data `name`.
-  public init(_ source: any ByteSource, name: String) {
-    original = source
+  ///
+  /// - Parameter limit: The most bytes of `source`; nil for no limit.
+  public init(_ source: any ByteSource, name: String, limit: Int? = nil) {
+    original = LimitedSource(source, name: name, limit: limit)
     self.name = name
   }
 
   /// Reads decompressed bytes; 0 at the end.
+  ///
+  /// - Throws: `.bodyTooLarge` if the source has more bytes than its limit, or expands too much.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
-    if let chosen { return try chosen.read(into: buffer) }
+    let source: any ByteSource
+    if let chosen { source = chosen } else { source = try choose() }
+    let count = try source.read(into: buffer)
+    produced += count
+    if isCompressed, produced > Self.freelyExpanded,
+      produced / Self.mostExpansion > original.count
+    {
+      throw FeedError.bodyExpands(name, from: original.count, to: produced)
+    }
+    return count
+  }
+
+  private func choose() throws(FeedError) -> any ByteSource {
     var first: [UInt8] = []
     let forms = [GunzipSource.magic, ZstdSource.magic]
     // No more bytes than are needed: the rest of a slow source may come much later.
@@ -31,8 +59,9 @@ public final class DecompressingSource: ByteSource {
       case ZstdSource.magic: ZstdSource(whole, name: name)
       default: whole
       }
+    isCompressed = forms.contains(first)
     chosen = source
-    return try source.read(into: buffer)
+    return source
   }
 
   private func nextByte() throws(FeedError) -> UInt8? {

@@ -22,8 +22,10 @@ public final class FeedClient {
     public var rateWindowMilliseconds = 30_000
     /// The longest time of a download, not counting pauses of its reader; nil for no limit.
     public var downloadTimeoutMilliseconds: Int? = 600_000
-    /// The most bytes of the body of a download, as it is received.
-    public var maximumBodyBytes = 256 << 20
+    /// The longest time from the request to the end of the body, with the pauses of its reader; nil for no limit.
+    public var totalTimeoutMilliseconds: Int?
+    /// The most bytes of a body, as it is received.
+    public var maximumBodyBytes = FeedReader.longestPolled
     /// Whether redirects are followed from https to http, and to an address that is nearer to this
     /// machine than the server that redirects: loopback, link-local, private.
     public var trustsRedirects = false

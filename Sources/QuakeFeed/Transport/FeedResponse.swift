@@ -43,12 +43,14 @@ public struct FeedResponse {
     effectiveURL = transfer.effectiveURL
     if let spool {
       measure = nil
-      body = DecompressingSource(spool, name: "\"\(transfer.name)\"")
+      body = DecompressingSource(
+        spool, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
     } else {
       let measure = MeasuredSource(
         HTTPSource(transfer), size: headers.value("content-length").flatMap { Int64($0) })
       self.measure = measure
-      body = DecompressingSource(measure, name: "\"\(transfer.name)\"")
+      body = DecompressingSource(
+        measure, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
     }
     self.transfer = transfer
   }

@@ -31,6 +31,8 @@ final class HTTPTransfer {
   /// Counts the received bytes of headers and body.
   private var bytes = 0
   private var pace: TransferPace
+  /// When the request began, on the monotonic clock.
+  private let begun = MonotonicClock.now()
   private var slowness: TransferPace.Failure?
   private var redirects: RedirectGuard
 
@@ -157,8 +159,23 @@ extension HTTPTransfer {
     if !headers.isComplete { try checkResult() }
   }
 
+  /// The most bytes of the body.
+  var maximumBodyBytes: Int { options.maximumBodyBytes }
+
   /// Reads the next bytes of the body; 0 at its end.
   func read(into target: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
+    // The pace counts only time spent here, so that a slow reader is not blamed on the server. But a body that gives its
+    // reader endless work must end, too.
+    if let limit = options.totalTimeoutMilliseconds,
+      MonotonicClock.now() - begun > .milliseconds(limit)
+    {
+      throw FeedError(
+        .timeout, "could not import \"\(name)\" in time",
+        detail: """
+          Reading and storing its body has taken \(Self.seconds(limit)), which is the most it may take.
+          """,
+        hint: "Check the URL; if the body is that long, raise --total-timeout.")
+    }
     if bufferEnd == bufferStart {
       bufferStart = 0
       bufferEnd = 0

@@ -22,7 +22,7 @@ package struct Quarantine {
     var report = ImportReport()
     report.quarantine = verdict
     report.bytes = source.bytesRead
-    report.generated = source.generated ?? options.generated
+    report.generated = SnapshotImport.age(of: source, options)
     let record = ImportRecord(
       options: options, format: source.format, startedAt: .now(), scope: nil)
     try connection.transaction { try setAside(&report, record, source: source) }

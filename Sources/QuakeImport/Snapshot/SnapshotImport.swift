@@ -8,10 +8,18 @@ struct SnapshotImport {
   let options: ImportOptions
   let startedAt: Timestamp
 
-  /// When the snapshot was generated, but never in the future: a snapshot from there would be newer than
-  /// all that follow, and these would be ignored.
+  /// The most seconds by which the clock of a feed's server may be ahead of this machine's.
+  static let clockTolerance: Int64 = 3600
+
+  /// When the snapshot was generated; nil: unknown. It is never in the future: a snapshot from there would be newer than
+  /// all that follow, and these would be ignored. A time that is so far in the future that no clock explains it
+  /// tells nothing; dated to the present, such snapshots would win over honest ones that take a minute to arrive.
   static func age(of source: some ImportSource, _ options: ImportOptions) -> Timestamp? {
-    (source.generated ?? options.generated).map { min($0, .now()) }
+    let now = Timestamp.now()
+    guard let stated = source.generated ?? options.generated,
+      stated <= now.advanced(bySeconds: clockTolerance)
+    else { return nil }
+    return min(stated, now)
   }
 
   /// Imports records, or puts the snapshot into quarantine.
@@ -52,7 +60,7 @@ struct SnapshotImport {
     try merge.prepare(&batch, mayHaveDuplicates: ids.mayHaveDuplicates)
     let rejectedBefore = batch.rejected
     if isWhole {
-      total.quarantine = try judge(total.generated, statesAge: source.generated != nil, &batch)
+      total.quarantine = try judge(total.generated, stated: source.generated, &batch)
     }
     // Records that the judge rejects claim no ids, and other events may claim theirs.
     if batch.rejected == rejectedBefore, !ids.mayHaveDuplicates { merge.claims = ids.claims }
@@ -93,12 +101,12 @@ struct SnapshotImport {
   }
 
   private func judge(
-    _ generated: Timestamp?, statesAge: Bool, _ batch: inout ImportReport
+    _ generated: Timestamp?, stated: Timestamp?, _ batch: inout ImportReport
   ) throws -> QuarantineVerdict? {
     guard let limits = options.limits else { return nil }
     let judge = SnapshotJudge(
       limits: limits, feed: options.feed, scope: options.scope, generated: generated,
-      statesAge: statesAge, firstReject: batch.firstReject?.reason, connection: connection)
+      stated: stated, firstReject: batch.firstReject?.reason, connection: connection)
     let (verdict, rejected) = try judge.judge()
     batch.rejected += rejected
     if rejected > 0, batch.firstReject == nil {

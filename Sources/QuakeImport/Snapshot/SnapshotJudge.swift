@@ -11,8 +11,8 @@ struct SnapshotJudge {
   let scope: FeedScope?
   /// When it was generated; nil: unknown.
   let generated: Timestamp?
-  /// Whether the snapshot itself states that.
-  let statesAge: Bool
+  /// The time that the snapshot itself states for that; nil: it states none.
+  let stated: Timestamp?
   /// Why the first reject was rejected; nil: there is none.
   let firstReject: String?
   let connection: Connection
@@ -56,10 +56,18 @@ struct SnapshotJudge {
     let contents = try readContents()
     let compared = try compare(contents.newestUpdate)
     let verdict =
-      try judgeUsable(contents, compared) ?? judgeTimes(contents) ?? judgeAge(contents, compared)
+      try judgeClaim() ?? judgeUsable(contents, compared) ?? judgeTimes(contents)
+      ?? judgeAge(contents, compared)
       ?? judgeLoss(compared)
     guard verdict == nil, contents.implausible > 0 else { return (verdict, 0) }
     return (nil, try rejectImplausible())
+  }
+
+  private func judgeClaim() -> QuarantineVerdict? {
+    let latest = Timestamp.now().advanced(bySeconds: SnapshotImport.clockTolerance)
+    guard let stated, stated > latest else { return nil }
+    return QuarantineVerdict(
+      .implausibleTimes, "It states that it was generated at \(stated), which is in the future.")
   }
 
   private func judgeUsable(
@@ -119,7 +127,7 @@ struct SnapshotJudge {
     guard behind >= 3, behind > 2 * (compared.newer + compared.unknown) else { return nil }
     // It may remove a few: a snapshot that states a newer time, and has no event with older contents,
     // overwrites nothing.
-    if statesAge, compared.older == 0, compared.later <= Self.handful,
+    if stated != nil, compared.older == 0, compared.later <= Self.handful,
       try newestApplied().map({ $0 < generated }) ?? true
     {
       return nil

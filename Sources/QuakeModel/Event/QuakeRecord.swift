@@ -71,10 +71,10 @@ public struct QuakeRecord: Sendable {
     text.withUTF8 { set(column, utf8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Sets a `float8` column.
+  /// Sets a `float8` column. -0 becomes 0: they are equal, and records are compared bit for bit.
   public mutating func set(_ column: QuakeColumn, _ value: Double) {
     assert(column.kind == .float8)
-    store(column, value.bitPattern)
+    store(column, (value + 0).bitPattern)
   }
 
   /// Sets an `int4` or `int2` column; the caller has checked the range.

@@ -18,6 +18,35 @@ package enum PrivilegeTable {
   /// All objects that a database may have.
   static let allObjects = objects + optionalObjects
 
+  /// Functions of PostgreSQL with which any role that may connect could use up what all databases of the server share:
+  /// the lock table, which is in memory, and without which nobody can connect; and the disk. Their privileges belong
+  /// to the database, and dumps keep them.
+  package static let sharedFunctions = advisoryLocks + largeObjects
+
+  /// The writer takes the locks of feeds and of backfills.
+  static let advisoryLocks: [ObjectPrivileges] =
+    ["pg_advisory", "pg_try_advisory"].flatMap { name in
+      ["lock", "lock_shared", "xact_lock", "xact_lock_shared"].flatMap { kind in
+        ["bigint", "integer, integer"].map { key in
+          shared(
+            "\(name)_\(kind)(\(key))", name == "pg_try_advisory" && kind == "lock" ? [.writer] : [])
+        }
+      }
+    } + [
+      shared("pg_advisory_unlock(bigint)"), shared("pg_advisory_unlock(integer, integer)"),
+      shared("pg_advisory_unlock_shared(bigint)"),
+      shared("pg_advisory_unlock_shared(integer, integer)"), shared("pg_advisory_unlock_all()"),
+    ]
+
+  /// A role locks each large object that it removes, or comments on.
+  static let largeObjects = [
+    shared("lo_creat(integer)"), shared("lo_create(oid)"), shared("lo_from_bytea(oid, bytea)"),
+  ]
+
+  private static func shared(_ signature: String, _ roles: [Role] = []) -> ObjectPrivileges {
+    row(.function, "pg_catalog." + signature, [.execute: roles])
+  }
+
   private static let tables = [
     table("migration", select: Role.granted, isHistory: true),
     table(
@@ -294,6 +323,9 @@ package struct SecuredObject: Hashable, Sendable {
     self.kind = kind
     self.name = name
   }
+
+  /// Whether PostgreSQL owns it, so that only a superuser grants privileges on it.
+  var isOfPostgreSQL: Bool { name.hasPrefix("pg_catalog.") }
 
   /// The name in messages.
   package var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }

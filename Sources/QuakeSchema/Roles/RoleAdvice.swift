@@ -44,9 +44,11 @@ package enum RoleAdvice {
       return []
     }
     let (kind, name) = (message[3], "quake.\(message[4])")
+    let shared = "pg_catalog.\(message[4])"
     guard
-      let row = PrivilegeTable.allObjects.first(where: {
-        $0.object.kind.rawValue == kind && $0.object.name.prefix { $0 != "(" } == name
+      let row = (PrivilegeTable.allObjects + PrivilegeTable.sharedFunctions).first(where: {
+        $0.object.kind.rawValue == kind
+          && [name, shared].contains(String($0.object.name.prefix { $0 != "(" }))
       })
     else { return [] }
     let needed = kind == "function" ? [.execute] : privileges(on: name, in: statement)

@@ -13,6 +13,7 @@ package struct RoleCheck {
       let check = try RoleCheck(names, over: connection)
       return check.findings.filter { finding in
         finding.kind == .missingRole || finding.kind == .wrongOwner
+          || finding.kind == .changed
           || names.role(named: finding.role).map { check.directory.roles[$0] != nil } ?? true
       }
     }
@@ -34,10 +35,12 @@ package struct RoleCheck {
     judge.owners()
     judge.privileges()
     judge.strangers()
+    judge.otherGrants()
+    judge.powers()
     findings = judge.findings
   }
 
-  private struct Judge {
+  struct Judge {
     let directory: RoleDirectory
     let names: RoleNames
     var findings: [RoleFinding] = []
@@ -57,7 +60,7 @@ package struct RoleCheck {
       }
     }
 
-    private mutating func add(
+    mutating func add(
       _ kind: RoleFinding.Kind, _ role: String, _ text: String, object: String? = nil,
       item: String? = nil, _ remedy: RoleFinding.Remedy, _ authority: RoleFinding.Authority
     ) {
@@ -159,6 +162,8 @@ package struct RoleCheck {
         for role in roles { judge(row, as: object, role) }
         everybody(row, as: object)
       }
+      shared(PrivilegeTable.advisoryLocks, of: "for advisory locks")
+      shared(PrivilegeTable.largeObjects, of: "that make large objects")
       let schema = SecuredObject(.schema, "public")
       if directory.grants.contains(
         .init(object: schema, column: nil, privilege: "CREATE", grantee: ""))
@@ -169,8 +174,30 @@ package struct RoleCheck {
       }
     }
 
+    /// Reports what PUBLIC may use up in one line, because the functions are many.
+    private mutating func shared(_ functions: [ObjectPrivileges], of purpose: String) {
+      let isOpen = Set(
+        directory.grants.filter { $0.grantee.isEmpty && $0.privilege == Privilege.execute.rawValue }
+          .map(\.object))
+      let open = functions.map(\.object).filter { isOpen.contains($0) }
+      if let first = open.first {
+        let list = open.map(\.name).joined(separator: ", ")
+        add(
+          .tooMany, "PUBLIC",
+          "PUBLIC has EXECUTE on \(open.count) functions \(purpose), such as \(first.name)",
+          object: first.name, item: Privilege.execute.rawValue,
+          .statement("revoke execute on function \(list) from public"), authority(first))
+      }
+      for row in functions where directory.owners[row.object] != nil {
+        // Whoever cannot take the privilege from PUBLIC need not give it to a role.
+        if isOpen.contains(row.object), !directory.caller.isSuperuser { continue }
+        for role in Role.granted { judge(row, as: row.object, role) }
+      }
+    }
+
     private func authority(_ object: SecuredObject) -> RoleFinding.Authority {
-      object.kind == .database ? .database : .objects
+      if object.isOfPostgreSQL { return directory.caller.isSuperuser ? .database : .superuser }
+      return object.kind == .database ? .database : .objects
     }
 
     private mutating func judge(_ row: ObjectPrivileges, as object: SecuredObject, _ role: Role) {
@@ -275,6 +302,8 @@ package struct RoleFinding: Sendable {
     case tooFew = "too few"
     /// A recommended setting is not set.
     case missingSetting = "missing setting"
+    /// An object of the schema, or a setting, is not as the migrations made it.
+    case changed
   }
 
   /// The change that corrects a difference.
@@ -297,6 +326,14 @@ package struct RoleFinding: Sendable {
     case superuser
     /// A person, who has to decide.
     case person
+  }
+
+  /// How many differences of each kind there are, the most serious kinds first: `2 changed, 1 too many`.
+  package static func summary(of findings: [RoleFinding]) -> String {
+    Kind.bySeverity.compactMap { kind in
+      let count = findings.count { $0.kind == kind }
+      return count == 0 ? nil : "\(count) \(kind.rawValue)"
+    }.joined(separator: ", ")
   }
 
   /// The kind of the difference.

@@ -47,6 +47,12 @@ struct RoleDirectory {
   let strangers: [(role: String, object: SecuredObject, privilege: String)]
   /// Other roles that have the privileges of the owner.
   let ownerMembers: [String]
+  /// Roles that may switch triggers off with a parameter; an empty name is PUBLIC.
+  let parameters: [(role: String, parameter: String, privilege: String)]
+  /// Other roles that can make themselves members of Quake's roles.
+  let creators: [(role: String, reason: String)]
+  /// What was done to the schema itself.
+  let deviations: [SchemaDeviation]
   /// The other databases of the server in which the roles are in use.
   let otherDatabases: [OtherDatabase]
 
@@ -117,6 +123,9 @@ struct RoleDirectory {
       """, as: (String, String).self
     ).map { (member: $0, group: $1) }
     strangers = try Self.readStrangers(connection, names)
+    parameters = try Self.readParameters(connection)
+    creators = try Self.readCreators(connection, names)
+    deviations = try SchemaDeviation.all(over: connection)
     ownerMembers = try connection.rows(
       """
       select r.rolname::text from pg_roles r, pg_roles o
@@ -210,6 +219,12 @@ struct RoleDirectory {
       select 'function', 'quake.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', null,
              p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
         from pg_proc p where p.pronamespace = to_regnamespace('quake')
+      union all
+      select 'function', 'pg_catalog.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', null,
+             p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+        from pg_proc p
+       where p.pronamespace = 'pg_catalog'::regnamespace
+         and (p.proname ~ '^pg_(try_)?advisory_' or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea'))
     )
     select o.kind, o.name, o.attribute, w.rolname::text, e.privilege_type,
            case when e.grantee = 0 then '' else g.rolname::text end, e.is_grantable
@@ -280,8 +295,12 @@ struct RoleDirectory {
       ), held as (
         select s.rolname::text as role, t.kind, t.name, t.privilege,
                case t.kind
-                 when 'table' then has_table_privilege(s.oid, t.oid, t.privilege)
-                                   and not has_table_privilege('public', t.oid, t.privilege)
+                 when 'table' then case when t.privilege in ('INSERT', 'UPDATE')
+                                        -- Also of a single column.
+                                        then has_any_column_privilege(s.oid, t.oid, t.privilege)
+                                             and not has_any_column_privilege('public', t.oid, t.privilege)
+                                        else has_table_privilege(s.oid, t.oid, t.privilege)
+                                             and not has_table_privilege('public', t.oid, t.privilege) end
                                    and pg_get_userbyid(c.relowner) <> s.rolname
                  when 'sequence' then has_sequence_privilege(s.oid, t.oid, t.privilege)
                                       and not has_sequence_privilege('public', t.oid, t.privilege)

@@ -67,6 +67,7 @@ package struct RoleRemoval {
     let kept = present.filter { directory.roles[$0]?.isMade != true }
     if !present.isEmpty { try authorise(caller, directory) }
     try refuseOtherDatabases(made.map { names.name($0) })
+    if !caller.isSuperuser { try refuseShared(made.map { names.name($0) }, directory) }
 
     var statements: [String] = []
     let list = made.map { names.name($0) }.joined(separator: ", ")
@@ -106,6 +107,21 @@ package struct RoleRemoval {
     }
   }
 
+  /// Only a superuser can take the privileges on PostgreSQL's own functions away, and without that PostgreSQL does not drop
+  /// their roles.
+  private func refuseShared(_ roles: [String], _ directory: RoleDirectory) throws(Refusal) {
+    let held = RoleStatements.list(
+      for: directory.grants.filter { $0.object.isOfPostgreSQL && roles.contains($0.grantee) }
+        .sorted { ($0.grantee, $0.object.name) < ($1.grantee, $1.object.name) }
+        .map { .revoke($0.privilege, columns: [], $0.object, from: $0.grantee) })
+    guard !held.isEmpty else { return }
+    throw Refusal(
+      message:
+        "cannot drop the roles, because a superuser has granted them functions of PostgreSQL",
+      detail: "Only a superuser can take these privileges back.",
+      hint: "Have a superuser run this, or first: \(held.joined(separator: "; ")).")
+  }
+
   /// PostgreSQL refuses to drop a role on which objects in other databases depend, and reports only their
   /// number.
   private func refuseOtherDatabases(_ roles: [String]) throws {
@@ -126,7 +142,9 @@ package struct RoleRemoval {
   /// Revokes the privileges on Quake's objects from a role that `RoleMaker` did not create.
   private func release(_ role: Role, _ directory: RoleDirectory) -> [String] {
     let name = names.name(role)
-    let ours = Set(PrivilegeTable.allObjects.map(\.object))
+    // Only a superuser can take privileges on PostgreSQL's own functions away.
+    let shared = directory.caller.isSuperuser ? PrivilegeTable.sharedFunctions : []
+    let ours = Set((PrivilegeTable.allObjects + shared).map(\.object))
     let grants = directory.grants.filter { $0.grantee == name && ours.contains($0.object) }.sorted {
       ($0.object.name, $0.privilege, $0.column ?? "")
         < ($1.object.name, $1.privilege, $1.column ?? "")

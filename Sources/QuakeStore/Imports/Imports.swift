@@ -290,12 +290,17 @@ struct FeedSession {
   private let client: FeedClient
   private let interrupt: () -> Bool
 
+  /// A day: the longest time of an import, from the request to the end of the body.
+  private static let longestMilliseconds = 86_400_000
+
   /// - Parameter program: The program's name, which the servers see.
   init(_ feed: FeedReference, program: String, _ cancellation: ImportCancellation) {
     self.feed = feed
     interrupt = { cancellation.isCancelled }
-    client = FeedClient(
-      options: FeedClient.Options(userAgent: "quake (\(program))", interrupt: interrupt))
+    var options = FeedClient.Options(userAgent: "quake (\(program))", interrupt: interrupt)
+    options.maximumBodyBytes = FeedReader.longestFetched
+    options.totalTimeoutMilliseconds = Self.longestMilliseconds
+    client = FeedClient(options: options)
   }
 
   func run(
@@ -333,6 +338,7 @@ struct FeedSession {
     case .standardInput: body = FileDescriptorSource.standardInput(interrupt: interrupt)
     case .url(let url):
       options.service = DataCentre(url: url.text)
+      options.maximumBytes = FeedReader.longestFetched
       let answer = try client.open(url: url, validators: validators)
       guard !answer.isEmpty, !answer.isNotModified else { return (FeedImportSource(nil), answer) }
       response = answer

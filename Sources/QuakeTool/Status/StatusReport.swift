@@ -3,7 +3,7 @@ internal import CommandLine
 package import Postgres
 internal import QuakeHistory
 package import QuakeModel
-internal import QuakeSchema
+package import QuakeSchema
 package import QuakeWorker
 
 /// The state of a database, as `quake-admin status` reports it.
@@ -24,6 +24,8 @@ package struct StatusReport {
   package let schemaFault: StoreError?
   /// The state of the store; nil if the schema is not the one of this program.
   package let store: StoreStatus?
+  /// What somebody has done to the objects of the schema.
+  package let deviations: [SchemaDeviation]
 
   /// Queries the state of a database.
   ///
@@ -50,8 +52,10 @@ package struct StatusReport {
     }
     guard schemaFault == nil, pending.isEmpty else {
       store = nil
+      deviations = []
       return
     }
+    deviations = try SchemaDeviation.all(over: connection)
     var store = try StoreStatus.read(
       over: connection, lockWait: limits.lockWait, queueShare: limits.queueShare)
     if !feeds.isEmpty { store.feeds.removeAll { !feeds.contains($0.name) } }
@@ -81,6 +85,9 @@ package struct StatusLimits: Sendable {
   /// The largest used share of the notification queue, 0 to 1.
   package let queueShare: Double
 
+  /// Up to this time, a pause that a server asks for is usual.
+  private static let longestPause = Duration.seconds(3 * 3600)
+
   /// A problem that needs a person's attention.
   package struct Problem: Equatable, Sendable {
     package let message: String
@@ -109,6 +116,7 @@ package struct StatusLimits: Sendable {
   package func problems(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []
+    if !report.deviations.isEmpty { problems.append(Self.problem(report.deviations)) }
     for feed in store.feeds where feed.pause == nil {
       // A standby does not have the locks of its primary. A feed that was polled once needs no worker.
       if !feed.isHeld, feed.endedAt == nil, !report.isStandby {
@@ -120,7 +128,9 @@ package struct StatusLimits: Sendable {
               polled, and "quake-admin feeds pause" pauses one.
               """))
       }
-      if let late = lateness(of: feed, in: store) { problems.append(late) }
+      if let problem = lateness(of: feed, in: store) ?? distance(of: feed, in: store) {
+        problems.append(problem)
+      }
     }
     for watcher in store.watchers {
       if watcher.isExpired {
@@ -144,6 +154,19 @@ package struct StatusLimits: Sendable {
     return problems
   }
 
+  /// At most three are named.
+  private static func problem(_ deviations: [SchemaDeviation]) -> Problem {
+    let named = deviations.prefix(3).map(\.text).joined(separator: "; ")
+    let others = deviations.count - 3
+    return Problem(
+      message: "the schema was changed in \(Readable.count(deviations.count, "place"))",
+      detail: others > 0 ? "\(named); and \(others) more." : "\(named).",
+      hint: """
+        "quake-admin roles check" lists them, with --json also the statements that undo them. The history may \
+        lack what was written meanwhile.
+        """)
+  }
+
   private static func problem(_ wait: LockWait) -> Problem {
     let text = LockWaitText(wait)
     return Problem(
@@ -162,6 +185,19 @@ package struct StatusLimits: Sendable {
       hint: """
         When the queue is full, commits that send a notification fail. A listener that stays in a \
         transaction, or does not read, pins the queue; pg_terminate_backend() ends its session.
+        """)
+  }
+
+  /// The problem that the next poll of a feed is far away, because its server asked for that or a clock was wrong.
+  private func distance(of feed: StoreStatus.Feed, in store: StoreStatus) -> Problem? {
+    guard let due = feed.nextDue, feed.isHeld || feed.endedAt == nil else { return nil }
+    let wait = Duration.zero - store.age(of: due)
+    guard wait > max(limit(for: feed), Self.longestPause) else { return nil }
+    return Problem(
+      message: "feed \(feed.name) is not polled again for \(Readable.duration(wait))",
+      detail: "Its server asked for that (Cache-Control, Expires), or a clock was wrong.",
+      hint: """
+        "quake-admin refresh \(feed.name)" has it polled now; "quake-admin feeds show" prints its times.
         """)
   }
 

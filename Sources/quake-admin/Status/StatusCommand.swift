@@ -51,7 +51,7 @@ struct StatusCommand {
         .failed,
         """
         a feed is late, or no worker polls it, unless it is paused or was polled with --once; a watcher is too far behind, or has expired; a session \
-        waits for a lock; the notification queue is too full
+        waits for a lock; the notification queue is too full; a feed is not polled for hours; the schema was changed
         """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
       .init(.tryLater, "another session holds a lock that the status needs"),

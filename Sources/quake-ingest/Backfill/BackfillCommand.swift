@@ -61,8 +61,8 @@ struct BackfillCommand {
 
   /// Options that `import` and `run` have, too. A window is one transaction, and there is no dry run.
   private static let usable = [
-    "author", "merge", "timeout", "download-timeout", "allow-any-redirect", "strict",
-    "mix-simulated",
+    "author", "merge", "timeout", "download-timeout", "max-body", "total-timeout",
+    "allow-any-redirect", "strict", "mix-simulated",
   ]
   /// Options for an event service.
   private static let serviceOptions = [

@@ -63,7 +63,8 @@ struct FolderBackfill {
     let reference = try FeedReference(file.path)
     guard
       case .opened(var feed) = try OpenFeed.open(
-        reference, over: .ready(nil), strict: settings.isStrict, centre: settings.centre)
+        reference, over: .ready(nil), atMost: settings.maximumBytes(of: reference),
+        strict: settings.isStrict, centre: settings.centre)
     else { return }
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = "backfill"

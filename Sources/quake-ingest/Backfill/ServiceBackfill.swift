@@ -239,7 +239,8 @@ final class ServiceBackfill {
     while true {
       do {
         let outcome = try OpenFeed.open(
-          reference, over: .stream(fetcher), strict: settings.isStrict, centre: service.centre)
+          reference, over: .stream(fetcher), atMost: fetcher.maximumBytes,
+          strict: settings.isStrict, centre: service.centre)
         guard case .opened(let feed) = outcome else { return nil }
         answers = true
         return feed

@@ -52,7 +52,9 @@ struct ServiceProbe {
   private func answer(_ url: FeedURL) throws(FeedError) -> DataCentre? {
     let response = try fetcher.open(url: url)
     guard !response.isEmpty else { return nil }
-    let reader = try FeedReader(source: response.body, name: "sample")
+    var options = FeedReader.Options()
+    options.maximumBytes = fetcher.maximumBytes
+    let reader = try FeedReader(source: response.body, name: "sample", options: options)
     guard reader.format == .usgsGeoJSON else { return nil }
     var record = QuakeRecord()
     var centre: DataCentre?

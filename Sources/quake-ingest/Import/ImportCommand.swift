@@ -167,7 +167,8 @@ struct ImportCommand {
   /// Opens a feed; nil if the server says that it has not changed.
   private func open(_ reference: FeedReference, _ fetcher: FeedFetcher) throws -> OpenFeed? {
     let outcome = try OpenFeed.open(
-      reference, over: .stream(fetcher), strict: options.isStrict, centre: options.centre)
+      reference, over: .stream(fetcher), atMost: options.maximumBytes(of: reference),
+      strict: options.isStrict, centre: options.centre)
     guard case .opened(let feed) = outcome else { return nil }
     return feed
   }

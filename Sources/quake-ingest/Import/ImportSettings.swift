@@ -18,6 +18,8 @@ struct ImportSettings {
   let centre: DataCentre?
   /// The options of HTTP requests.
   let clientOptions: FeedClient.Options
+  /// The most bytes of any body, if the user has set a limit.
+  private let maximumBody: Int?
 
   init(_ arguments: ParsedArguments) throws {
     author = arguments.string("author") ?? "quake-ingest"
@@ -26,7 +28,10 @@ struct ImportSettings {
       .flatMap { MergePolicy(rawValue: $0) } ?? .incoming
     let command = arguments.subcommand.first
     commitEvery = command == "backfill" ? nil : try arguments.integer("commit-every", in: 1...)
-    clientOptions = try Self.clientOptions(arguments)
+    maximumBody = arguments.takes("max-body") ? try arguments.size("max-body") : nil
+    var client = try Self.clientOptions(arguments)
+    client.maximumBodyBytes = maximumBody ?? IngestCommand.longestBody(of: command)
+    clientOptions = client
     isStrict = arguments.flag("strict")
     mixesSimulated = arguments.flag("mix-simulated")
     isDryRun = command == "backfill" ? false : arguments.flag("dry-run")
@@ -47,6 +52,10 @@ struct ImportSettings {
     options.downloadTimeoutMilliseconds =
       try milliseconds("download-timeout", atMost: .seconds(7 * 86_400))
       ?? Int(IngestCommand.downloadTimeout(of: arguments.subcommand.first).pollTimeout)
+    options.totalTimeoutMilliseconds =
+      arguments.takes("total-timeout")
+      ? try milliseconds("total-timeout", atMost: .seconds(30 * 86_400))
+        ?? Int(IngestCommand.totalTimeout(of: arguments.subcommand.first).pollTimeout) : nil
     options.trustsRedirects =
       arguments.takes("allow-any-redirect") && arguments.flag("allow-any-redirect")
     options.mayUseProxy = proxyVariables.contains { Environment.value($0)?.isEmpty == false }
@@ -66,6 +75,12 @@ struct ImportSettings {
         expected: "up to 64 lower-case letters, digits, dots, hyphens or underscores")
     }
     return centre
+  }
+
+  /// The most bytes of a feed, before and after decompression; nil for no limit: a file of the user's own may be any
+  /// catalogue.
+  func maximumBytes(of reference: FeedReference) -> Int? {
+    reference.isURL ? clientOptions.maximumBodyBytes : maximumBody
   }
 
   func importOptions(for reference: FeedReference, program: String) -> ImportOptions {

@@ -10,6 +10,8 @@ import QuakeTool
 struct JudgedFeedImport {
   let connection: Connection
   let isStrict: Bool
+  /// The most bytes of the feed, before and after decompression; nil for no limit.
+  let maximumBytes: Int?
   /// Called now and then.
   var progress: () -> Void = {}
 
@@ -34,7 +36,7 @@ struct JudgedFeedImport {
     var options = options
     let isJudged = options.limits != nil
     switch try OpenFeed.open(
-      reference, over: way, strict: isStrict, keepsBody: isJudged)
+      reference, over: way, atMost: maximumBytes, strict: isStrict, keepsBody: isJudged)
     {
     case .notModified(let response): return .notModified(response)
     case .unreadable(let feed, let error):

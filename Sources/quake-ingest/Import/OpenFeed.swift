@@ -24,14 +24,16 @@ struct OpenFeed {
   /// Opens a feed and reads enough of it to recognise its format.
   ///
   /// - Parameters:
+  ///   - limit: The most bytes of it; nil for no limit.
   ///   - centre: The data centre if the feed itself does not tell it; nil: the URL tells.
   ///   - keepsBody: Whether the body is kept, even if it cannot be read.
   static func open(
-    _ reference: FeedReference, over way: FeedAccess, strict: Bool, centre: DataCentre? = nil,
-    keepsBody: Bool = false
+    _ reference: FeedReference, over way: FeedAccess, atMost limit: Int?, strict: Bool,
+    centre: DataCentre? = nil, keepsBody: Bool = false
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
+    options.maximumBytes = limit
     options.centre = centre
     var response: FeedResponse?
     var measure: MeasuredSource?
@@ -57,7 +59,6 @@ struct OpenFeed {
       case .ready(let download):
         guard let download else { preconditionFailure("a URL that is polled is downloaded") }
         answer = try download.response()
-        options.maximumBytes = FeedReader.longestPolled
       }
       if answer.isNotModified { return .notModified(answer) }
       guard !answer.isEmpty else {
@@ -102,6 +103,8 @@ final class FeedFetcher {
 
   private let progress = Progress()
   private let client: FeedClient
+  /// The most bytes of a body, before and after decompression.
+  let maximumBytes: Int
 
   /// A fetcher with these settings.
   init(_ settings: ImportSettings) {
@@ -115,6 +118,7 @@ final class FeedFetcher {
       progress.stoppedAt = stoppedAt
       return now - stoppedAt >= Self.grace
     }
+    maximumBytes = options.maximumBodyBytes
     client = FeedClient(options: options)
   }
 

@@ -214,7 +214,8 @@ final class PolledFeed {
     // An empty snapshot of the simulator lacks simulated events, and no others.
     if name == RunCommand.simulated { options.scope?.source = RunCommand.simulated }
     let snapshot = JudgedFeedImport(
-      connection: connection, isStrict: settings.isStrict, progress: context.showLife)
+      connection: connection, isStrict: settings.isStrict,
+      maximumBytes: settings.maximumBytes(of: reference), progress: context.showLife)
     let way: FeedAccess =
       reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(poll.download)
     let outcome = try snapshot.run(reference, over: way, options: options) { report, response in

@@ -51,8 +51,18 @@ import Testing
 
   // MARK: - Results
 
-  @Test func aSnapshotOfTheFutureIsDatedToThePresent() throws {
+  @Test func aSnapshotOfTheFutureNeverWinsOverALaterOne() throws {
     let report = try load(FakeSource([QuakeRecord("a")], generated: "2100-01-01T00:00:00Z"))
+    #expect(report.generated == nil)
+    // An honest one is always older than its arrival.
+    let honest = try load(
+      FakeSource([QuakeRecord("a", magnitude: 7)], generated: "2024-01-01T00:00:00Z"))
+    #expect(honest.updated == 1 && honest.stale == 0)
+  }
+
+  @Test func aSnapshotOfAClockThatIsAheadIsDatedToThePresent() throws {
+    let ahead = Timestamp(microseconds: Timestamp.now().microseconds + 600_000_000)
+    let report = try load(FakeSource([QuakeRecord("a")], generated: ahead.description))
     let generated = try #require(report.generated)
     #expect(generated <= .now())
     let next = try load(

@@ -219,6 +219,16 @@ import Testing
         == ["2023", "2023"])
   }
 
+  @Test func aSnapshotThatClaimsTheFutureIsQuarantined() throws {
+    let century = Int64(100 * 365 * 1440)
+    try expectSetAside(.implausibleTimes) { try apply(events(1...60), at: century) }
+    #expect(try connection.table("select generated is null from quake.import") == ["t"])
+    try apply(events(1...60), at: 0)
+    try expectSetAside(.implausibleTimes) { try apply(lacking10, at: century) }
+    // The honest snapshots that follow are judged as if it had never been.
+    #expect(try apply(lacking10, at: 1).quarantine == nil)
+  }
+
   @Test func aSnapshotOfWhichAllEventsAreRejectedIsQuarantined() throws {
     try expectSetAside(.damaged) {
       try apply([], at: 0, rejects: (1...3).map(ImportReject.numbered))

@@ -29,6 +29,23 @@ import Testing
       return writer
     }
 
+    /// Gives the outsider PostgreSQL's functions for advisory locks, as in a database in which nobody has taken them
+    /// from PUBLIC.
+    func allowLocks() throws {
+      for function in try lockFunctions() {
+        try admin.run("grant execute on function \(function) to \(role)")
+      }
+    }
+
+    /// PostgreSQL's functions for advisory locks.
+    func lockFunctions() throws -> [String] {
+      try admin.table(
+        """
+        select oid::regprocedure from pg_proc
+         where pronamespace = 'pg_catalog'::regnamespace and proname like '%advisory%'
+        """)
+    }
+
     func count(_ table: String) throws -> String? {
       try admin.ask("select count(*) from \(table)")
     }
@@ -58,9 +75,44 @@ import Testing
   }
 
   @Test(arguments: ServerVersion.present)
+  func anOutsiderCannotFillTheLockTable(_ version: ServerVersion) throws {
+    let scene = try Scene(version)
+    let functions = try scene.lockFunctions()
+    #expect(functions.count >= 21)
+    // Large objects are locked one by one when they are removed.
+    for function in functions + [
+      "lo_create(oid)", "lo_creat(integer)", "lo_from_bytea(oid, bytea)",
+    ] {
+      let name = function.prefix { $0 != "(" }
+      let types = function.dropFirst(name.count + 1).dropLast().split(separator: ",")
+      let arguments = types.map { $0.hasSuffix("bytea") ? "''" : "0::\($0)" }
+      let error = try refusal(
+        scene.outsider, "select \(name)(\(arguments.joined(separator: ", ")))")
+      #expect(error?.sqlState == "42501", "\(function): \(error.map { "\($0)" } ?? "done")")
+    }
+    // The writer has the two that it needs.
+    let writer = try scene.writer()
+    try writer.run("insert into quake.feed (name, url) values ('all_hour', 'https://example.org')")
+    #expect(try FeedLock.acquire(["all_hour"], over: writer).map(\.feed) == ["all_hour"])
+    #expect(
+      try Backfill.open(
+        Backfill.Parameters(url: "/files", source: nil), restart: false, over: writer
+      ).isResumed == false)
+    #expect(
+      try writer.table(
+        """
+        select oid::regprocedure from pg_proc
+         where pronamespace = 'pg_catalog'::regnamespace and proname like '%advisory%'
+           and has_function_privilege(oid, 'execute') order by 1
+        """
+      ).count == 2)
+  }
+
+  @Test(arguments: ServerVersion.present)
   func anOutsiderCannotStopCommitsWithLocksThatEarlierVersionsTook(_ version: ServerVersion) throws
   {
     let scene = try Scene(version)
+    try scene.allowLocks()
     // 'quake' in ASCII followed by 01, and by 02 for migrations; in both forms, shared and not.
     try scene.outsider.run(
       "select pg_advisory_lock(x'7175616b6501'::bigint)",
@@ -83,6 +135,7 @@ import Testing
     throws
   {
     let scene = try Scene(version)
+    try scene.allowLocks()
     let name = scene.roled.names.prefix
     let connection = try scene.roled.connect(as: scene.role)
     try connection.run(
@@ -99,6 +152,7 @@ import Testing
   func anOutsiderCannotKeepAFeedFromItsWorker(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let writer = try scene.writer()
+    try scene.allowLocks()
     let names = ["all_hour", "all_day"]
     for name in names {
       try writer.execute(

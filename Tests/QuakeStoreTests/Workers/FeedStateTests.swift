@@ -142,6 +142,27 @@ import Testing
     #expect(try load().dueIn == .zero)
   }
 
+  @Test func theLongestWaitBeginsAtTheLastPollAndNotAtTheStartOfAWorker() throws {
+    try succeed()
+    for column in ["next_due", "fresh_until", "retry_after"] {
+      try connection.run(
+        """
+        update quake.feed
+           set polled_at = now() - interval '26 hours', next_due = null, fresh_until = null, retry_after = null
+        """, "update quake.feed set \(column) = now() + interval '10 years'")
+      #expect(try load().dueIn == .zero && load().retryIn == .zero, "\(column)")
+    }
+    // A feed that is polled less often than that.
+    let week = Duration.seconds(7 * 86_400)
+    #expect(try load(every: week).dueIn > .seconds(5 * 86_400))
+    // A poll of the future shows that a clock was wrong.
+    try connection.run(
+      """
+      update quake.feed set polled_at = now() + interval '10 years', next_due = polled_at, retry_after = null
+      """)
+    #expect(try load().dueIn == .zero)
+  }
+
   @Test func theStateOfAFeedBeginsAnewAtAnotherAddress() throws {
     try succeed()
     for _ in 0..<3 { try fail() }

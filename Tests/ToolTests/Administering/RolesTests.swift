@@ -310,6 +310,7 @@ import Testing
     expect(1, outcome)
     #expect(
       outcome.lines == [
+        "2 differences: 1 too many, 1 too few",
         "too few: role \(scene.prefix)reader lacks SELECT on table quake.quake",
         "too many: role \(scene.prefix)reader has UPDATE on table quake.quake_version",
       ])
@@ -405,9 +406,12 @@ import Testing
     let empty = try scene.folder.write("empty", "\n")
     let long = try scene.folder.write("long", String(repeating: "x", count: 1001))
     let odd = try scene.folder.write("odd", [0x61, 0x00, 0x62])
+    let pipe = scene.folder.path + "/pipe"
+    try #require(mkfifo(pipe, 0o600) == 0)
     for (value, words) in [
       ("writer=\(empty)", "is empty"), ("writer=\(long)", "does not hold a password"),
-      ("writer=\(odd)", "does not hold a password"), ("writer=/nonexistent", "could not read"),
+      ("writer=\(odd)", "does not hold a password"), ("writer=\(pipe)", "is not a regular file"),
+      ("writer=/nonexistent", "could not read"),
       ("king=\(file)", "expected ROLE=FILE"), ("writer", "expected ROLE=FILE"),
     ] {
       let outcome = try scene.roles(["create", "--password-file", value])

@@ -140,6 +140,39 @@ import Testing
     }
   }
 
+  @Test func aFeedWhoseNextPollIsFarAwayIsReported() throws {
+    try addFeed("all_hour", secondsAgo: 20)
+    try addFeed("once", secondsAgo: 20)
+    try database.psql(
+      """
+      update quake.feed set next_due = now() + interval '20 hours';
+      update quake.feed set ended_at = now() where name = 'once';
+      """)
+    let worker = try hold("all_hour")
+    let outcome = try status()
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("feed all_hour is not polled again for 19h 5"))
+    #expect(outcome.errors.contains("\"quake-admin refresh all_hour\""), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("feed once"))
+    #expect(worker.serverProcessID > 0)
+  }
+
+  @Test func whatWasDoneToTheSchemaIsAProblem() throws {
+    try database.psql(
+      """
+      alter table quake.quake disable trigger quake_20_record_insert;
+      create rule own as on delete to quake.quake do instead nothing;
+      """)
+    let outcome = try status()
+    #expect(outcome.status == 1)
+    for words in [
+      "the schema was changed in 2 places",
+      "trigger quake_20_record_insert of table quake.quake is disabled",
+      "table quake.quake has the rule own", "\"quake-admin roles check\"",
+    ] { #expect(outcome.errors.contains(words), "\(words) in \(outcome.errors)") }
+    #expect(try json().text.contains("\"problems\":[\"the schema was changed in 2 places\"]"))
+  }
+
   @Test func problemsComeFirstAndNoLineIsWiderThanATerminal() throws {
     try importSome()
     try addFeed("late", secondsAgo: 200, failures: 7)

@@ -52,6 +52,39 @@ import Testing
 
   // MARK: Bodies
 
+  @Test func aBodyLongerThanTheLimitIsRefused() throws {
+    let body = Feeds.collection(count: 20)
+    let server = try ScriptedServer(200, [], body: Array(body.utf8))
+    try refuse(
+      ["--max-body", "1KiB", server.url], status: 65,
+      says: ["too long", "more than 1024 bytes", "--max-body"])
+    // A file has a limit only if one is set.
+    let file = try folder.write("long.geojson", body)
+    try refuse(["--max-body", "1KiB", file], status: 65, says: ["too long"])
+    try refuse(["--max-body", "1.5GiB", file], status: 64, says: ["a size such as 500MiB or 2GiB"])
+  }
+
+  /// Each compressed byte becomes a thousand, without an end.
+  @Test func anEndlessCompressedBodyIsRefused() throws {
+    let bomb = folder.path + "/bomb"
+    try #require(
+      try Tools.shell("head -c 2000000 /dev/zero | tr '\\0' ' ' | gzip > '\(bomb)'").status == 0)
+    let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: bomb)))
+    let server = try ScriptedServer { _, client in
+      client.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
+      while client.send(bytes) {}
+    }
+    try refuse([server.url], status: 65, says: ["expands too much"])
+    let backfill = try Tools.run(
+      "quake-ingest",
+      [
+        "backfill", "--last", "1d", "--source", "other", "--url",
+        "http://127.0.0.1:\(server.port)/fdsnws/event/1",
+      ] + database.option)
+    #expect(backfill.status == 65, "\(backfill.errors)")
+    #expect(backfill.errors.contains("expands too much"), "\(backfill.errors)")
+  }
+
   private struct Body {
     var description: String
     var bytes: [UInt8]
