@@ -30,7 +30,7 @@ public struct StoreError: ExplainedError, Sendable {
     case malformed
     /// The history after it has been purged.
     case expired
-    /// The history is another one: restored, failed over, or of another database.
+    /// The history is another one: restored, failed over, or of another database; or a part of it is missing.
     case diverged
     /// There is no such transaction yet.
     case future

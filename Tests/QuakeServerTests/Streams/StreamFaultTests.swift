@@ -225,6 +225,40 @@ import Testing
     #expect(try clients[0].changes(3).last == server.history().last)
   }
 
+  @Test func missingTransactionsResetTheClients() throws {
+    let database = try TestDatabase()
+    let server = try ProbedServer(on: database)
+    var order = StreamOrder()
+    order.filter.minimumMagnitude = 9
+    let clients = [try server.client(), try server.client(order)]
+    for client in clients { _ = try client.expect("heartbeat") }
+    try server.insert("a", 2)
+    _ = try clients[0].changes(2)
+    // Several transactions come at once, as by replication, and the first ones do not come.
+    try server.run(
+      "begin", "set constraints all immediate",
+      "insert into quake.quake (code, time) values ('b', now())",
+      "insert into quake.quake (code, time) values ('c', now())",
+      "insert into quake.quake (code, time) values ('d', now())",
+      "delete from quake.change_transaction t using quake.quake_version v where v.code in ('b', 'c') and v.transaction_id = t.transaction_id",
+      "commit")
+    for client in clients {
+      var event = try client.next()
+      // The filter passes no change, so the client gets heartbeats before.
+      while event?.name == "heartbeat" { event = try client.next() }
+      #expect(event?.name == "reset")
+      let reset = try JSONLine(event?.data ?? "")
+      #expect(reset.string("reason") == "diverged")
+      #expect(reset.string("message")?.hasPrefix("history diverged at token ") == true)
+      #expect(reset.string("detail")?.contains(" names ") == true)
+    }
+    // What comes after the gap is read again.
+    let late = try server.client()
+    _ = try late.expect("heartbeat")
+    try server.insert("e", 1)
+    #expect(try late.changes(1).count == 1)
+  }
+
   // MARK: - The end
 
   @Test func streamsEndBetweenTwoEvents() throws {

@@ -229,7 +229,8 @@ import Testing
   @Test func aRestoreUnderACursorIsReported() throws {
     let tokens = try writeHistory()
     let last = try #require(tokens.last)
-    for back in 1...20 {
+    for round in 0..<100 {
+      let back = 1 + round % 20
       var reader = try HistoryReader(connection: connection, after: last)
       let earlier = tokens[tokens.count - 1 - back]
       try connection.run("begin")
