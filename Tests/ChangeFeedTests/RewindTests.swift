@@ -111,6 +111,53 @@ import Testing
     #expect(again.recorder.lineCount == 0)
   }
 
+  /// What is committed between two subscriptions is missing if the second one copies nothing.
+  @Test func aSubscriptionMadeAnewWithoutACopyIsNoticed() throws {
+    let publisher = try OwnServer(settings: ["shared_buffers": "16MB", "wal_level": "logical"])
+    let subscriber = try OwnServer(settings: ["shared_buffers": "16MB"])
+    let (source, copy) = (try publisher.connect(), try subscriber.connect())
+    try source.run(
+      "create publication history for table quake.quake, quake.change_transaction, quake.quake_version"
+    )
+    func subscribe(_ options: String) throws {
+      let conninfo = "'\(publisher.conninfo.replacing("'", with: "''"))'"
+      try copy.run(
+        "create subscription history connection \(conninfo) publication history \(options)")
+    }
+    func waitForCopy() throws {
+      let newest = try source.ask("select quake.latest_token()") ?? ""
+      try eventually("the subscriber has everything") {
+        try copy.ask("select quake.latest_token()") == newest
+          && copy.ask(
+            "select count(*) from quake.change_transaction t join quake.quake_version v using (transaction_id) where t.token || '.' || t.nonce = '\(newest)'"
+          ) == "2"
+      }
+    }
+    var tokens = try write("first", 3, over: source)
+    try subscribe("")
+    try waitForCopy()
+    tokens += try write("second", 3, over: source)
+    try waitForCopy()
+    #expect(try resume(subscriber.conninfo, after: "0") == "right")
+    try copy.run("drop subscription history")
+    tokens += try write("between", 5, over: source)
+    try subscribe("with (copy_data = false)")
+    tokens += try write("third", 3, over: source)
+    try waitForCopy()
+
+    let gap =
+      "The next transaction here, \(tokens[11]), names \(tokens[10]) as the one before it."
+    let said = try resume(subscriber.conninfo, after: "0")
+    #expect(
+      said.hasPrefix("65:") && said.contains("history diverged at token \(tokens[5])"), "\(said)")
+    #expect(said.contains(gap), "\(said)")
+    let verify = try Tools.run("quake-query", ["verify", "--database", subscriber.conninfo])
+    #expect(
+      verify.status == 65 && verify.output.contains("after \(tokens[5]): "), "\(verify.output)")
+    #expect(try resume(subscriber.conninfo, after: tokens[11]) == "right")
+    try copy.run("drop subscription history")
+  }
+
   /// After a crash, numbers have a gap, and a transaction that was under way has none.
   @Test func aCrashLeavesAWholeHistory() throws {
     let server = try OwnServer(settings: ["shared_buffers": "16MB"])
