@@ -55,6 +55,7 @@ extension APIService {
     }
     let connection = context.connection
     let document = JSONDocument()
+    document.json.hidesSessions = !request.seesSessions
     document.json.beginObject()
     document.json.beginArray("changes")
     var (count, last, hasMore) = (0, nil as ChangePosition?, false)

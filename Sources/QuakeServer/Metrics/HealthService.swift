@@ -9,6 +9,11 @@ struct HealthService: Sendable {
   /// Why the server is not ready; nil if it is.
   let unreadiness: @Sendable () -> String?
 
+  init(_ parts: ServerParts) {
+    writeMetrics = { parts.write(to: &$0) }
+    unreadiness = { parts.unreadiness }
+  }
+
   var routes: [Route] {
     [
       Route(

@@ -58,7 +58,7 @@ import Testing
     try blocker.begin()
     try blocker.execute("lock table quake.change_transaction")
     let connection = try RawConnection(port: server.port)
-    connection.send("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+    connection.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     try eventually("the query waits") {
       try database.column(
         """
