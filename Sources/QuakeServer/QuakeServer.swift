@@ -143,6 +143,7 @@ package final class QuakeServer: Sendable {
   /// Closes the remaining connections, and returns when all threads of the HTTP library have ended.
   package func stop() {
     parts.pool.close()
+    parts.probe.stop()
     http.stop()
     metricsHTTP?.stop()
   }
@@ -259,6 +260,7 @@ extension RouteTable {
 struct ServerParts: Sendable {
   let pool: QueryPool
   let streams: ChangeStreams
+  let probe: ReadinessProbe
   let connections = OpenConnections()
   let drain = Drain()
   let metrics = RequestMetrics()
@@ -272,6 +274,7 @@ struct ServerParts: Sendable {
       QueryPool.Settings(
         connection: settings.database, threads: settings.queryConnections,
         statementTimeout: settings.queryTimeout))
+    probe = try ReadinessProbe(settings.database)
     let newestToken = NewestToken()
     streams = try ChangeStreams(
       settings.database, settings.streams, report: onNotice,
@@ -282,18 +285,21 @@ struct ServerParts: Sendable {
   /// Starts the threads that use the database.
   func start() throws {
     try pool.start()
+    try probe.start()
     try streams.start()
   }
 
   /// Ends the threads that use the database, before there are clients.
   func stop() {
     pool.close()
+    probe.stop()
     streams.stop(within: .zero)
   }
 
   /// Why the server is not ready; nil if it is.
   var unreadiness: String? {
-    drain.hasBegun ? "The server is about to end." : streams.unreadiness
+    if drain.hasBegun { return "The server is about to end." }
+    return pool.isFull ? "Too many requests wait for the database." : streams.unreadiness
   }
 
   /// Adds the figures of all parts to the metrics.

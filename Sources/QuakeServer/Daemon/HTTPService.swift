@@ -174,6 +174,20 @@ final class HTTPService: Sendable {
       if let kept = keptAnswer(request, match.route) { return kept }
       if wait() { query(request, match, handler, arrived: arrived, later: later) }
       return nil
+    case .later(let handler):
+      guard wait() else { return nil }
+      let answer: Handler.Answering = { [self] result in
+        switch result {
+        case .success(let response): later(complete(response, request, match.route))
+        case .failure(let error): later(refuse(error, request, match, arrived))
+        }
+      }
+      do {
+        try handler(request, answer)
+      } catch {
+        answer(.failure(error))
+      }
+      return nil
     }
   }
 

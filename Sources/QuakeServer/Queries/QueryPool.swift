@@ -43,6 +43,9 @@ final class QueryPool: Sendable {
   /// How many jobs wait for a thread.
   var waiting: Int { queue.count }
 
+  /// Whether it takes no more jobs at the moment.
+  var isFull: Bool { queue.count >= settings.mostWaiting }
+
   /// Starts the threads, which end after `close`.
   func start() throws {
     for _ in 0..<settings.threads {
