@@ -242,7 +242,7 @@ final class HTTPService: Sendable {
     }
     let isAccepted = pool.add(
       QueryPool.Job(
-        isRepeatable: route.method == .get,
+        isRepeatable: route.method == .get, isExpensive: route.isExpensive, begun: own.began,
         isNeeded: { [self] in
           key.map { key in waiting.withLock { $0[key] != nil } } ?? true
         }

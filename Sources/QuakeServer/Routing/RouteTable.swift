@@ -110,6 +110,8 @@ struct Route: Sendable {
   var access = Access.open
   var errors = ErrorForm.problem
   var caching = Caching.none
+  /// Whether its queries take long, so that they must leave connections to others.
+  var isExpensive = false
   var handler: Handler
 }
 
