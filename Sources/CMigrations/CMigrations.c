@@ -53,6 +53,9 @@ static const unsigned char migration_0014[] = {
 static const unsigned char migration_0015[] = {
 #embed "../../migrations/0015_statistics.sql"
 };
+static const unsigned char migration_0017[] = {
+#embed "../../migrations/0017_server.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -71,6 +74,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0013_deleted_events.sql", migration_0013),
     MIGRATION("0014_backfill_region.sql", migration_0014),
     MIGRATION("0015_statistics.sql", migration_0015),
+    MIGRATION("0017_server.sql", migration_0017),
 };
 
 const struct quake_migration *quake_migration(size_t index) {
