@@ -25,6 +25,7 @@ struct quake_mhd_options {
   unsigned int idle_seconds;
   unsigned int threads;
   size_t connection_memory;
+  int strict;
 };
 
 static inline struct MHD_Daemon *quake_mhd_start(const struct quake_mhd_options *o) {
@@ -39,6 +40,7 @@ static inline struct MHD_Daemon *quake_mhd_start(const struct quake_mhd_options 
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->connection_memory,
       MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)1024,
       MHD_OPTION_THREAD_POOL_SIZE, o->threads,
+      MHD_OPTION_STRICT_FOR_CLIENT, o->strict,
       MHD_OPTION_END);
 }
 
@@ -54,6 +56,13 @@ static inline const struct sockaddr *quake_mhd_client_address(struct MHD_Connect
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   return info ? info->client_addr : NULL;
+}
+
+// The bytes of a request's header, with its first line and the empty line; 0 before it has arrived.
+static inline size_t quake_mhd_header_size(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info ? info->header_size : 0;
 }
 
 // What the callback for new connections has stored with a connection.

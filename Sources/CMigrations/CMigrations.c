@@ -56,6 +56,9 @@ static const unsigned char migration_0015[] = {
 static const unsigned char migration_0016[] = {
 #embed "../../migrations/0016_history_chain.sql"
 };
+static const unsigned char migration_0017[] = {
+#embed "../../migrations/0017_server.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -75,6 +78,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0014_backfill_region.sql", migration_0014),
     MIGRATION("0015_statistics.sql", migration_0015),
     MIGRATION("0016_history_chain.sql", migration_0016),
+    MIGRATION("0017_server.sql", migration_0017),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

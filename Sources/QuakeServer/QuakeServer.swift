@@ -8,8 +8,11 @@ internal import QuakeTool
 package final class QuakeServer: Sendable {
   /// Where the server listens, with its port.
   package let address: ListenAddress
+  /// Where it answers for its operator, if that is an address of its own.
+  package let metricsAddress: ListenAddress?
   private let parts: ServerParts
   private let http: MicrohttpdServer
+  private let metricsHTTP: MicrohttpdServer?
 
   /// Begins to listen and to answer.
   ///
@@ -27,8 +30,49 @@ package final class QuakeServer: Sendable {
     parts = try ServerParts(settings, onNotice: onNotice)
     let observer = Self.observer(parts.metrics, onAccess, onFailure)
     let service = try Self.service(settings, parts, observer)
-    (http, address) = try Self.start(settings, parts, service)
+    // First, because the addresses are what fails most often, and nothing runs yet.
+    let own = try settings.metricsListen?.listen()
+    metricsAddress = own?.address
+    do {
+      (http, address) = try Self.start(settings, parts, service)
+    } catch {
+      if let own { close(own.descriptor) }
+      throw error
+    }
+    guard let own else {
+      metricsHTTP = nil
+      return
+    }
+    do {
+      metricsHTTP = try Self.startForOperator(settings, parts, observer, listening: own.descriptor)
+    } catch {
+      parts.stop()
+      throw error
+    }
   }
+
+  /// Answers the server's operator, without the limits for strangers.
+  private static func startForOperator(
+    _ settings: Settings, _ parts: ServerParts, _ observer: RequestObserver, listening: Int32
+  ) throws -> MicrohttpdServer {
+    let service = HTTPService(
+      table: RouteTable(
+        HealthService(parts).routes
+          + [APIService(version: settings.version, embedded: settings.embedded).statusRoute]),
+      settings: HTTPService.Settings(
+        allowsOrigins: false,
+        hosts: settings.metricsListen.map { HostNames(listen: $0, publicURL: nil) },
+        showsSessions: true),
+      limits: AddressLimits(AddressLimits.Settings(connections: 0, rate: 0)), pool: parts.pool,
+      observer: observer, newestToken: parts.newestToken)
+    return try MicrohttpdServer(
+      MicrohttpdServer.Settings(
+        mostConnections: 100, requestTimeout: settings.requestTimeout, threads: 1),
+      listening: listening, service: service, connections: parts.connections)
+  }
+
+  /// The routes that only the address for the operator has, if there is one.
+  fileprivate static let operatorPaths = ["/metrics", "/v1/status"]
 
   private static func observer(
     _ metrics: RequestMetrics, _ onAccess: @escaping @Sendable (AccessRecord) -> Void,
@@ -48,20 +92,20 @@ package final class QuakeServer: Sendable {
       table: try RouteTable(settings, parts),
       settings: HTTPService.Settings(
         allowsOrigins: settings.allowsOrigins, trustedProxies: settings.trustedProxies,
-        publicURL: settings.publicURL),
+        publicURL: settings.publicURL,
+        hosts: HostNames(listen: settings.listen, publicURL: settings.publicURL)),
       limits: AddressLimits(
         AddressLimits.Settings(
           connections: settings.connectionsPerAddress, rate: settings.requestRate,
           includesLoopback: settings.limitsLoopback)),
-      pool: parts.pool, tokens: settings.tokens, observer: observer,
-      newestToken: parts.newestToken)
+      pool: parts.pool, tokens: settings.tokens, auditTokens: settings.auditTokens,
+      observer: observer, newestToken: parts.newestToken)
   }
 
   /// Listens, and starts the threads: those that use the database before those that take clients.
   private static func start(
     _ settings: Settings, _ parts: ServerParts, _ service: HTTPService
   ) throws -> (MicrohttpdServer, ListenAddress) {
-    // First, because the address is what fails most often, and nothing runs yet.
     let (listening, address) = try settings.listen.listen()
     // libmicrohttpd may have closed the socket when it could not start. Nothing closes it twice, because its
     // number may be that of another file then.
@@ -99,7 +143,9 @@ package final class QuakeServer: Sendable {
   /// Closes the remaining connections, and returns when all threads of the HTTP library have ended.
   package func stop() {
     parts.pool.close()
+    parts.probe.stop()
     http.stop()
+    metricsHTTP?.stop()
   }
 }
 
@@ -108,6 +154,8 @@ extension QuakeServer {
   package struct Settings: Sendable {
     /// Where to listen.
     package var listen: ListenAddress
+    /// Where to answer metrics and status instead; nil: where everything else is.
+    package var metricsListen: ListenAddress?
     /// The database.
     package var database: ConnectionSettings
     /// The version that documents state.
@@ -141,6 +189,8 @@ extension QuakeServer {
     }
     /// The tokens of the people who may edit.
     package var tokens = AccessTokens()
+    /// The tokens of those who may see which sessions of the database made the changes.
+    package var auditTokens = AccessTokens()
     /// The operator's settings for the page.
     package var page = PageSettings()
     /// The folder of the embedded server, which the status names; nil if the database is not embedded.
@@ -193,12 +243,14 @@ extension RouteTable {
       settings.page, takesEdits: !settings.tokens.isEmpty, version: settings.version)
     let api = APIService(
       version: settings.version, embedded: settings.embedded, isStopping: { drain.hasBegun })
-    let health = HealthService(
-      writeMetrics: { parts.write(to: &$0) }, unreadiness: { parts.unreadiness })
-    let routes =
+    let health = HealthService(parts)
+    var routes =
       page.routes + api.routes + ChangeStreamService(parts.streams).routes
       + LiveFeedService(parts.streams).routes + FDSNService().routes + FeedService().routes
       + health.routes
+    if settings.metricsListen != nil {
+      routes.removeAll { QuakeServer.operatorPaths.contains($0.path) }
+    }
     let openAPI = OpenAPIService(routes, version: settings.version)
     self.init(routes + openAPI.routes + page.assetRoutes)
   }
@@ -208,6 +260,7 @@ extension RouteTable {
 struct ServerParts: Sendable {
   let pool: QueryPool
   let streams: ChangeStreams
+  let probe: ReadinessProbe
   let connections = OpenConnections()
   let drain = Drain()
   let metrics = RequestMetrics()
@@ -221,6 +274,7 @@ struct ServerParts: Sendable {
       QueryPool.Settings(
         connection: settings.database, threads: settings.queryConnections,
         statementTimeout: settings.queryTimeout))
+    probe = try ReadinessProbe(settings.database)
     let newestToken = NewestToken()
     streams = try ChangeStreams(
       settings.database, settings.streams, report: onNotice,
@@ -231,18 +285,21 @@ struct ServerParts: Sendable {
   /// Starts the threads that use the database.
   func start() throws {
     try pool.start()
+    try probe.start()
     try streams.start()
   }
 
   /// Ends the threads that use the database, before there are clients.
   func stop() {
     pool.close()
+    probe.stop()
     streams.stop(within: .zero)
   }
 
   /// Why the server is not ready; nil if it is.
   var unreadiness: String? {
-    drain.hasBegun ? "The server is about to end." : streams.unreadiness
+    if drain.hasBegun { return "The server is about to end." }
+    return pool.isFull ? "Too many requests wait for the database." : streams.unreadiness
   }
 
   /// Adds the figures of all parts to the metrics.

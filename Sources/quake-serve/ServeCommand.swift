@@ -26,6 +26,12 @@ struct ServeCommand {
         "listen", "HOST:PORT", default: "127.0.0.1:8080",
         help: "address to listen on; port 0 is any free one, an empty host all addresses"),
       .value(
+        "metrics-listen", "HOST:PORT", default: "the address of --listen",
+        help: """
+          answer /metrics and /v1/status at this address only, with all that the status knows, and /healthz and \
+          /readyz there as well
+          """),
+      .value(
         "public-url", "URL", default: "as the client sends it",
         help: "address under which clients reach the server, such as https://quakes.example.org"),
       .value(
@@ -36,6 +42,12 @@ struct ServeCommand {
         help: """
           allow edits with the bearer token whose SHA-256, in hexadecimal digits, is HASH; they are recorded \
           with the author NAME
+          """),
+      .value(
+        "audit-token", "NAME:HASH", repeatable: true,
+        help: """
+          show the database roles, process ids, clients' addresses and imports of changes to requests with the \
+          bearer token whose SHA-256 is HASH; others get null
           """),
       .flag(
         "read-only-page",
@@ -97,19 +109,18 @@ struct ServeCommand {
     var diagnostics = diagnostics
     diagnostics.form = .log
     self.diagnostics = diagnostics
-    let text = arguments.string("listen") ?? "127.0.0.1:8080"
-    guard let listen = ListenAddress(text) else {
-      throw arguments.invalidValue(
-        text, for: "listen", expected: "an address and a port, such as 127.0.0.1:8080 or [::1]:8080"
-      )
-    }
+    let listen = try Self.address("listen", arguments, or: "127.0.0.1:8080")
     database = try DatabaseAccess(arguments, diagnostics)
     var settings = QuakeServer.Settings(
       listen: listen, database: database.settings, version: productVersion)
+    if arguments.isGiven("metrics-listen") {
+      settings.metricsListen = try Self.address("metrics-listen", arguments, or: "")
+    }
     settings.embedded = database.embedded?.options.home
     settings.publicURL = try Self.publicURL(arguments)
     settings.trustedProxies = arguments.strings("trusted-proxy")
     settings.tokens = try AccessTokens(arguments.strings("edit-token"))
+    settings.auditTokens = try AccessTokens(arguments.strings("audit-token"))
     settings.page.isReadOnly = arguments.flag("read-only-page")
     settings.page.tiles = try Self.tiles(arguments)
     settings.allowsOrigins = arguments.flag("cors")
@@ -141,6 +152,17 @@ struct ServeCommand {
     drain = try arguments.duration("drain", in: .zero...) ?? .seconds(10)
     logsAccess = arguments.flag("access-log")
     self.settings = settings
+  }
+
+  private static func address(
+    _ option: String, _ arguments: ParsedArguments, or usual: String
+  ) throws -> ListenAddress {
+    let text = arguments.string(option) ?? usual
+    guard let address = ListenAddress(text) else {
+      throw arguments.invalidValue(
+        text, for: option, expected: "an address and a port, such as 127.0.0.1:8080 or [::1]:8080")
+    }
+    return address
   }
 
   private static func publicURL(_ arguments: ParsedArguments) throws -> String? {
@@ -184,6 +206,10 @@ struct ServeCommand {
       watched: Environment.value("WATCHDOG_PID"))
     diagnostics.note(
       "serving on http://\(server.address)", fields: ["address": .text("\(server.address)")])
+    if let address = server.metricsAddress {
+      diagnostics.note(
+        "metrics and status on http://\(address)", fields: ["address": .text("\(address)")])
+    }
     manager.ready("serving on http://\(server.address)")
     while !Signals.stopRequested {
       _ = manager.wait(timeout: Self.checkInterval)

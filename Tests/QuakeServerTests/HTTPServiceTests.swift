@@ -69,18 +69,23 @@ import Testing
   init() throws { database = try TestDatabase() }
 
   private func service(
-    _ caching: Caching, threads: Int, _ errors: ErrorForm = .problem,
+    _ caching: Caching, threads: Int, timeout: Duration = .seconds(30),
+    _ errors: ErrorForm = .problem,
     _ handler: @escaping @Sendable (Request, QueryContext) throws -> Response
   ) throws -> HTTPService {
     var connection = ConnectionSettings(database.conninfo, applicationName: "pool")
     connection.connectTimeout = ToolProcess.patience
-    let pool = QueryPool(QueryPool.Settings(connection: connection, threads: threads))
+    let pool = QueryPool(
+      QueryPool.Settings(connection: connection, threads: threads, statementTimeout: timeout))
     try pool.start()
-    let route = Route(
-      method: .get, path: "/{name}", operation: Operation("x", "x", tag: "x", answers: []),
-      errors: errors, caching: caching, handler: .query(handler))
+    let routes = [false, true].map { isExpensive in
+      Route(
+        method: .get, path: isExpensive ? "/expensive/{name}" : "/{name}",
+        operation: Operation("x", "x", tag: "x", answers: []), errors: errors, caching: caching,
+        isExpensive: isExpensive, handler: .query(handler))
+    }
     return HTTPService(
-      table: RouteTable([route]), settings: .init(), limits: AddressLimits(.init()), pool: pool,
+      table: RouteTable(routes), settings: .init(), limits: AddressLimits(.init()), pool: pool,
       tokens: AccessTokens(),
       observer: RequestObserver(onCompleted: { _ in }, onFailed: { _, _ in }),
       newestToken: NewestToken())
@@ -143,5 +148,58 @@ import Testing
     try eventually("the other is answered") { log.all == ["other 200 "] }
     log.gate.open()
     try eventually("all are answered") { log.all.count == 6 }
+  }
+
+  /// Also those of loopback, which has no limits: a proxy sends those of all its clients from there.
+  @Test func expensiveRequestsLeaveAThreadToQuickOnes() throws {
+    let log = log
+    let service = try service(.none, threads: 2) { request, _ in
+      if request.path.hasPrefix("/expensive") { log.waitAtGate() }
+      return .text("")
+    }
+    defer { service.pool.close() }
+    for client in 1...5 { get(service, "slow", "/expensive/\(client)", of: "127.0.0.\(client)") }
+    try eventually("one is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    get(service, "other", "/quick", of: "127.0.0.1")
+    try eventually("the other is answered") { log.all == ["other 200 "] }
+    #expect(log.begun.load(ordering: .relaxed) == 1)
+    log.gate.open()
+    try eventually("all are answered") { log.all.count == 6 }
+  }
+
+  @Test func anAddressLeavesExpensiveQueriesToOthers() throws {
+    let log = log
+    let service = try service(.none, threads: 4) { _, _ in
+      log.waitAtGate()
+      return .text("")
+    }
+    defer { service.pool.close() }
+    for number in 1...5 { get(service, "many", "/expensive/\(number)", of: "2001:db8::\(number)") }
+    try eventually("one is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    get(service, "other", "/expensive/a", of: "2001:db8:0:1::1")
+    try eventually("that of another network, too") { log.begun.load(ordering: .relaxed) == 2 }
+    log.gate.open()
+    try eventually("all are answered") { log.all.count == 6 }
+  }
+
+  @Test func theTimeInTheQueueCounts() throws {
+    let log = log
+    let service = try service(.none, threads: 1, timeout: .seconds(1)) { request, _ in
+      if request.path == "/first" { log.waitAtGate() }
+      return .text("")
+    }
+    defer { service.pool.close() }
+    get(service, "first", "/first", of: "192.0.2.1")
+    try eventually("the first is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    let arrived = ContinuousClock.now
+    get(service, "late", "/late", of: "192.0.2.2")
+    try eventually("its time is over") { ContinuousClock.now - arrived > .seconds(1) }
+    log.gate.open()
+    try eventually("both are answered") { log.all.count == 2 }
+    #expect(log.all.contains { $0.hasPrefix("late 503 ") }, "\(log.all)")
+    try eventually("a later one is answered") {
+      get(service, "next", "/next", of: "192.0.2.2")
+      return log.all.contains { $0.hasPrefix("next 200 ") }
+    }
   }
 }

@@ -68,7 +68,7 @@ package struct ChangeParser {
   ) throws(JSONReader.Invalid) -> ChangeTransaction {
     if let transaction, transaction.token == token { return transaction }
     var texts: [String: String] = [:]
-    var pid: Int?
+    var pid = 0
     var at: Timestamp?
     var importID: Int64?
     for (name, value) in members {
@@ -76,18 +76,17 @@ package struct ChangeParser {
       switch name {
       case "author", "context", "application", "user", "client":
         texts[name] = try value.optionalString()
-      case "pid": pid = Int(try value.integer())
+      case "pid": pid = value.isNull ? 0 : Int(try value.integer())
       case "at": at = try value.timestamp()
       case "import": importID = value.isNull ? nil : try value.integer()
       default: break
       }
     }
-    guard let user = texts["user"], let pid, let at else {
-      throw JSONReader.Invalid("a transaction without its user, process or time")
-    }
+    guard let at else { throw JSONReader.Invalid("a transaction without its time") }
     let made = ChangeTransaction(
       token: token, author: texts["author"], context: texts["context"],
-      application: texts["application"], user: user, processID: pid, client: texts["client"],
+      application: texts["application"], user: texts["user"] ?? "", processID: pid,
+      client: texts["client"],
       at: at, importID: importID, counts: ChangeCounts())
     transaction = made
     return made

@@ -74,7 +74,7 @@ package enum HistoryDifference {
     }
   }
 
-  private static func difference(
+  static func difference(
     _ rows: borrowing QueryResult, _ row: Int
   ) throws -> EventDifference {
     let op = try ChangeDecoder.operation(rows.binary(row, Column.operation))
@@ -87,8 +87,8 @@ package enum HistoryDifference {
       new: op == .delete ? nil : try rows.record(row, firstColumn: Column.new))
   }
 
-  /// The columns of `statement`. Both events have all columns of `QuakeColumn`, whose positions count.
-  private enum Column {
+  /// The columns of the statements. Both events have all columns of `QuakeColumn`, whose positions count.
+  enum Column {
     static let operation = 0
     static let code = 1
     static let changed = 2

@@ -52,9 +52,9 @@ public final class ChangeTransaction: Sendable {
   package static let associationContext = "association"
   /// `application_name` of the writing session.
   public let application: String?
-  /// The role that had logged in.
+  /// The role that had logged in; empty in changes from `quake-serve`, which leaves it out.
   public let user: String
-  /// Process id of the server process that wrote.
+  /// Process id of the server process that wrote; 0 in changes from `quake-serve`.
   public let processID: Int
   /// Address of the client; nil over a Unix socket.
   public let client: String?

@@ -54,7 +54,7 @@ extension JSONWriter {
 
   private mutating func text(of transaction: ChangeTransaction) -> TransactionText {
     if let transactionText, transactionText.transaction === transaction { return transactionText }
-    let text = TransactionText(transaction)
+    let text = TransactionText(transaction, hidesSessions: hidesSessions)
     transactionText = text
     return text
   }
@@ -196,11 +196,13 @@ extension JSONWriter {
     member("author", transaction.author)
     member("context", transaction.context)
     member("application", transaction.application)
-    member("user", transaction.user)
-    member("pid", transaction.processID)
-    member("client", transaction.client)
+    // A change that a server has sent has no role and no process: see `hidesSessions`.
+    let isHidden = hidesSessions || transaction.user.isEmpty
+    member("user", isHidden ? nil : transaction.user)
+    member("pid", isHidden ? nil : transaction.processID)
+    member("client", isHidden ? nil : transaction.client)
     member("at", transaction.at)
-    member("import", transaction.importID)
+    member("import", isHidden ? nil : transaction.importID)
   }
 }
 

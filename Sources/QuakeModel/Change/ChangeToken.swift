@@ -121,9 +121,10 @@ final class TransactionText: Sendable {
   /// The last member of a change, without the end of the object.
   let end: [UInt8]
 
-  init(_ transaction: ChangeTransaction) {
+  init(_ transaction: ChangeTransaction, hidesSessions: Bool) {
     self.transaction = transaction
     var json = JSONWriter()
+    json.hidesSessions = hidesSessions
     json.beginObject()
     json.member("token", transaction.token.description)
     json.key("position")

@@ -13,6 +13,10 @@ public struct JSONWriter: Sendable {
   /// other.
   var transactionText: TransactionText?
 
+  /// Whether the role, the process id and the client's address of the session that made a change, and its import,
+  /// are written as null. Set it before the first change.
+  package var hidesSessions = false
+
   /// An empty buffer.
   public init() {}
 

@@ -63,6 +63,7 @@ extension APIService {
         let history = EventHistory(connection: context.connection)
         guard let code = try history.code(of: id) else { throw Self.unknown(id) }
         let document = JSONDocument()
+        document.json.hidesSessions = !request.seesSessions
         document.json.beginObject()
         document.json.member("code", code)
         document.json.beginArray("versions")

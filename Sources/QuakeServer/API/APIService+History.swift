@@ -37,7 +37,7 @@ extension APIService {
             schema: "Changes"),
           .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
         ]),
-      caching: .untilChange, handler: .query { try Self.changes($0, $1) })
+      caching: .untilChange, isExpensive: true, handler: .query { try Self.changes($0, $1) })
   }
 
   private static func changes(_ request: Request, _ context: QueryContext) throws -> Response {
@@ -55,6 +55,7 @@ extension APIService {
     }
     let connection = context.connection
     let document = JSONDocument()
+    document.json.hidesSessions = !request.seesSessions
     document.json.beginObject()
     document.json.beginArray("changes")
     var (count, last, hasMore) = (0, nil as ChangePosition?, false)
@@ -97,60 +98,5 @@ extension APIService {
       throw error
     }
     try connection.execute("reset enable_bitmapscan")
-  }
-
-  private static let differenceOptions: [Option] = [
-    .value(
-      "from", "TOKEN|NUMBER|TIME",
-      help: "a token, a transaction's number or a time; 0 is the start of the history"),
-    .value("to", "TOKEN|NUMBER|TIME", help: "the same; by default now"),
-  ]
-
-  var differenceRoute: Route {
-    var parameters = APIParameters.describe(Self.differenceOptions)
-    for index in parameters.indices where parameters[index].name == "from" {
-      parameters[index].isRequired = true
-    }
-    return Route(
-      method: .get, path: "/v1/diff",
-      operation: Operation(
-        "listDifferences", "the net changes between two points of the history, by code",
-        tag: "history",
-        description: """
-          Changes that were undone later are left out. If `from` is later than `to`, the differences would \
-          undo the changes in between. Each one is what `quake-query diff --json` prints.
-          """,
-        parameters: parameters,
-        answers: [
-          .init(200, "The differences.", [Self.json], schema: "Differences"),
-          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
-        ]),
-      caching: .untilChange,
-      handler: .query { request, context in
-        let arguments = try APIParameters.read(request, Self.differenceOptions)
-        guard let text = arguments.string("from") else {
-          throw HTTPError(400, "The parameter from is missing: a token, a number or a time.")
-        }
-        let from = try arguments.place(text)
-        let to = try arguments.string("to").map { try arguments.place($0) }
-        let connection = context.connection
-        let document = JSONDocument()
-        try connection.transaction(.repeatableRead, readOnly: true) {
-          let first = try from.resolve(over: connection)
-          let last =
-            try to?.resolve(over: connection) ?? HistoryReader.latestToken(over: connection)
-          document.json.beginObject()
-          document.json.member("from", "\(first)")
-          document.json.member("to", "\(last)")
-          document.json.beginArray("differences")
-          try HistoryDifference.read(from: .token(first), to: .token(last), over: connection) {
-            difference in
-            try document.element { try $0.difference(difference, drain: $1) }
-          }
-        }
-        document.json.endArray()
-        document.json.endObject()
-        return Response(body: .document(try document.finish()))
-      })
   }
 }

@@ -26,7 +26,7 @@ extension APIService {
           """,
         parameters: APIParameters.describe(Self.statisticsOptions),
         answers: [.init(200, "The figures.", [Self.json], schema: "Statistics")]),
-      caching: .untilChange,
+      caching: .untilChange, isExpensive: true,
       handler: .query { request, context in
         let arguments = try APIParameters.read(request, Self.statisticsOptions)
         let options = try StatisticsOptions(arguments)

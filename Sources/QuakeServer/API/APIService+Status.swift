@@ -16,7 +16,8 @@ extension APIService {
         "getStatus", "the health of feeds, workers, watchers and the database", tag: "operation",
         description: """
           What `quake-admin status --json` prints, with its usual limits. `ok` is false if there is a \
-          problem; `problems` names each.
+          problem; `problems` names each. Database roles, process ids and addresses are null without a token \
+          of `--audit-token`.
           """,
         parameters: APIParameters.describe(Self.statusOptions),
         answers: [.init(200, "The status.", [Self.json], schema: "Status")]),
@@ -31,7 +32,8 @@ extension APIService {
             connection, embedded: embedded, feeds: arguments.strings("feed"), limits: limits,
             program: "quake-serve \(version)")
         }
-        let text = StatusJSON(report, limits.problems(in: report)).text
+        let shown = request.seesSessions ? report : report.withoutSessions
+        let text = StatusJSON(shown, limits.problems(in: shown)).text
         return Response(
           body: .document(Document(Array(text.utf8), contentType: Self.json)))
       })

@@ -1,7 +1,7 @@
 package import Basics
 import CLibcrypto
 
-/// The bearer tokens that allow edits. The server knows only their hashes.
+/// Bearer tokens that allow something, such as edits. The server knows only their hashes.
 package struct AccessTokens: Sendable {
   private struct Entry {
     let name: String
@@ -10,12 +10,12 @@ package struct AccessTokens: Sendable {
 
   private let entries: [Entry]
 
-  /// No tokens: all edits are refused.
+  /// No tokens: nobody may.
   package init() {
     entries = []
   }
 
-  /// Whether there are none, so that all edits are refused.
+  /// Whether there are none.
   var isEmpty: Bool { entries.isEmpty }
 
   /// Tokens from texts `NAME:HASH`, where the hash is the SHA-256 of the token in hexadecimal digits, and the name
@@ -41,7 +41,7 @@ package struct AccessTokens: Sendable {
     return bytes
   }
 
-  /// The name of the token in a value of `Authorization`.
+  /// The name of the token in a value of `Authorization`, which allows an edit.
   ///
   /// - Throws: `HTTPError` 401 if there is none or it is not valid, 403 if the server has no tokens at all.
   func author(of header: String?) throws(HTTPError) -> String {
@@ -49,11 +49,31 @@ package struct AccessTokens: Sendable {
       throw HTTPError(
         403, "This server takes no edits. Its operator can allow them with --edit-token.")
     }
-    guard let header, header.utf8.count <= 4096, header.lowercased().hasPrefix("bearer ") else {
+    guard let token = Self.token(in: header) else {
       throw HTTPError(
         401, "This request needs a bearer token.", ["WWW-Authenticate": "Bearer realm=\"quake\""])
     }
-    let token = header.dropFirst(7).drop { $0 == " " }
+    guard let author = name(of: token) else {
+      throw HTTPError(
+        401, "The bearer token is not valid.",
+        ["WWW-Authenticate": "Bearer realm=\"quake\", error=\"invalid_token\""])
+    }
+    return author
+  }
+
+  /// Whether a value of `Authorization` has one of the tokens.
+  func allow(_ header: String?) -> Bool {
+    !entries.isEmpty && Self.token(in: header).flatMap { name(of: $0) } != nil
+  }
+
+  private static func token(in header: String?) -> Substring? {
+    guard let header, header.utf8.count <= 4096, header.lowercased().hasPrefix("bearer ") else {
+      return nil
+    }
+    return header.dropFirst(7).drop { $0 == " " }
+  }
+
+  private func name(of token: Substring) -> String? {
     let text = Array(token.utf8)
     var hash = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     SHA256(text, text.count, &hash)
@@ -62,11 +82,6 @@ package struct AccessTokens: Sendable {
     for entry in entries where CRYPTO_memcmp(entry.hash, hash, hash.count) == 0 {
       found = entry.name
     }
-    guard let found else {
-      throw HTTPError(
-        401, "The bearer token is not valid.",
-        ["WWW-Authenticate": "Bearer realm=\"quake\", error=\"invalid_token\""])
-    }
     return found
   }
 }
@@ -74,7 +89,7 @@ package struct AccessTokens: Sendable {
 /// A token is not of the form `NAME:HASH`. The message does not show it.
 package struct InvalidAccessToken: ExplainedError {
   /// What failed.
-  package let message = "an edit token is not of the form NAME:HASH"
+  package let message = "a token is not of the form NAME:HASH"
   /// The form.
   package let detail: String? = "The hash is the SHA-256 of the token, as 64 hexadecimal digits."
   /// What to do.

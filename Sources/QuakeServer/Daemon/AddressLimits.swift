@@ -1,4 +1,5 @@
 import Basics
+import Glibc
 import Synchronization
 
 /// Limits on what one address may do: connections, and requests per second.
@@ -37,19 +38,21 @@ final class AddressLimits: Sendable {
   }
 
   /// The owner of an address's jobs in the queue; empty for all addresses without limits, which share one.
-  func owner(_ address: String) -> String { isExempt(address) ? "" : address }
-
-  private var burst: Double { max(1, settings.rate * 10) }
+  func owner(_ address: String) -> String {
+    isExempt(address) ? "" : AddressGroup.groups(of: address)[0].name
+  }
 
   /// Counts a new connection; false if the address has too many.
   func open(_ address: String) -> Bool {
     guard settings.connections > 0, !isExempt(address) else { return true }
+    let groups = AddressGroup.groups(of: address)
     return entries.withLock { entries in
       Self.forgetSome(&entries)
-      var entry = entries[address] ?? Entry(allowance: burst, updated: MonotonicClock.now())
-      guard entry.connections < settings.connections else { return false }
-      entry.connections += 1
-      entries[address] = entry
+      let isAllowed = groups.allSatisfy {
+        entries[$0.name]?.connections ?? 0 < settings.connections * $0.share
+      }
+      guard isAllowed else { return false }
+      for group in groups { entries[group.name, default: new(group)].connections += 1 }
       return true
     }
   }
@@ -57,7 +60,9 @@ final class AddressLimits: Sendable {
   /// A connection has ended.
   func close(_ address: String) {
     guard settings.connections > 0, !isExempt(address) else { return }
-    entries.withLock { $0[address]?.connections -= 1 }
+    entries.withLock { entries in
+      for group in AddressGroup.groups(of: address) { entries[group.name]?.connections -= 1 }
+    }
   }
 
   /// Counts a request.
@@ -66,16 +71,20 @@ final class AddressLimits: Sendable {
   func request(_ address: String) throws(HTTPError) {
     guard settings.rate > 0, !isExempt(address) else { return }
     let now = MonotonicClock.now()
+    let groups = AddressGroup.groups(of: address)
     let isAllowed = entries.withLock { entries in
       Self.forgetSome(&entries)
-      var entry = entries[address] ?? Entry(allowance: burst, updated: now)
-      entry.allowance = min(
-        burst, entry.allowance + (now - entry.updated).inSeconds * settings.rate)
-      entry.updated = now
-      let isAllowed = entry.allowance >= 1
-      if isAllowed { entry.allowance -= 1 }
-      entries[address] = entry
-      return isAllowed
+      for group in groups {
+        var entry = entries[group.name] ?? new(group)
+        entry.allowance = min(
+          burst(of: group),
+          entry.allowance + max(0, (now - entry.updated).inSeconds) * rate(of: group))
+        entry.updated = now
+        entries[group.name] = entry
+      }
+      guard groups.allSatisfy({ entries[$0.name]?.allowance ?? 0 >= 1 }) else { return false }
+      for group in groups { entries[group.name]?.allowance -= 1 }
+      return true
     }
     guard isAllowed else {
       throw HTTPError(
@@ -84,8 +93,50 @@ final class AddressLimits: Sendable {
     }
   }
 
+  private func rate(of group: AddressGroup) -> Double { settings.rate * Double(group.share) }
+
+  private func burst(of group: AddressGroup) -> Double { max(1, rate(of: group) * 10) }
+
+  private func new(_ group: AddressGroup) -> Entry {
+    Entry(allowance: burst(of: group), updated: MonotonicClock.now())
+  }
+
   private static func forgetSome(_ entries: inout [String: Entry]) {
     guard entries.count >= mostEntries else { return }
     entries = entries.filter { $0.value.connections > 0 }
+  }
+}
+
+/// Addresses that count as one client.
+struct AddressGroup: Equatable {
+  let name: String
+  /// How many times as much as one address it may do.
+  let share: Int
+
+  /// How many times as much as one of its networks a site may do.
+  static let site = 4
+
+  /// The groups that an address belongs to, the smallest first.
+  ///
+  /// With IPv6 one client has a whole network of 64 bits, from which it takes any address that it wants, and a site
+  /// has 65,536 of those.
+  static func groups(of address: String) -> [AddressGroup] {
+    guard address.utf8.contains(UInt8(ascii: ":")) else {
+      return [AddressGroup(name: address, share: 1)]
+    }
+    var bytes = in6_addr()
+    // A link-local address may have the name of an interface.
+    let plain = String(address.prefix { $0 != "%" })
+    guard inet_pton(AF_INET6, plain, &bytes) == 1 else {
+      return [AddressGroup(name: address, share: 1)]
+    }
+    return withUnsafeBytes(of: &bytes) { bytes in
+      func name(_ count: Int) -> String {
+        bytes.prefix(count).map { String($0, radix: 16) }.joined(separator: ".") + "/\(count * 8)"
+      }
+      return [
+        AddressGroup(name: name(8), share: 1), AddressGroup(name: name(6), share: site),
+      ]
+    }
   }
 }

@@ -57,27 +57,28 @@ final class ConnectionRecord: Sendable {
       guard state.isOpen, let deadline = state.deadline, now >= deadline else { return }
       state.deadline = nil
       if state.isWithinRequest || !state.hasSentRequest {
-        answer("408 Request Timeout", "The request did not arrive whole in time")
+        answer(HTTPError(408, "The request did not arrive whole in time."))
       }
       shutdown(descriptor, Int32(SHUT_RDWR))
     }
   }
 
   /// Ends the connection with an answer that does not pass through the HTTP library.
-  func refuse(_ status: String, _ text: String) {
+  func refuse(_ error: HTTPError) {
     state.withLock { state in
       guard state.isOpen else { return }
-      answer(status, text)
+      answer(error)
       state.deadline = nil
       shutdown(descriptor, Int32(SHUT_RDWR))
     }
   }
 
   /// Sends an answer, with the lock held.
-  private func answer(_ status: String, _ text: String) {
+  private func answer(_ error: HTTPError) {
+    let text = String(decoding: ErrorForm.problemText(error, instance: nil), as: UTF8.self)
     var answer = """
-      HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: \
-      \(text.utf8.count + 1)\r\n\r\n\(text)\n
+      HTTP/1.1 \(error.status) \(error.title)\r\nConnection: close\r\n\
+      Content-Type: application/problem+json\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)
       """
     answer.withUTF8 {
       _ = send(

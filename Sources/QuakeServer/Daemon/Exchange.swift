@@ -51,12 +51,17 @@ final class Exchange: Sendable {
 
   /// The target as the client sent it.
   let target: String
+  /// Where the target lay in the memory of the HTTP library when the first line had arrived, and its length there.
+  let place: UInt
+  let length: Int
   let arrived: Timestamp
   let begun: Duration
   let state = Mutex(State())
 
-  init(target: String) {
+  init(target: String, place: UInt, length: Int) {
     self.target = target
+    self.place = place
+    self.length = length
     arrived = .now()
     begun = MonotonicClock.now()
   }
@@ -66,6 +71,8 @@ final class Exchange: Sendable {
 struct Reply {
   enum Body {
     case none
+    /// A document of this size that the client has already.
+    case unsent(Int)
     /// A part of a document.
     case part(Document, Range<Int>)
     case stream(@Sendable (TakenSocket) -> Void)
@@ -113,6 +120,8 @@ struct Reply {
     if EntityTags.contains(known, sent.entityTag) || EntityTags.contains(known, document.entityTag)
     {
       status = 304
+      // A length of zero would say that the document is empty now.
+      body = .unsent(sent.size)
       return
     }
     headers.append("Accept-Ranges", "bytes")

@@ -17,6 +17,10 @@ final class HTTPService: Sendable {
     var trustedProxies: [String] = []
     /// The address that clients use, if it is not the one that they send as `Host`.
     var publicURL: String?
+    /// The names that requests may call the server by; nil: any.
+    var hosts: HostNames?
+    /// Whether every client may see the sessions that made the changes.
+    var showsSessions = false
   }
 
   let table: RouteTable
@@ -24,6 +28,8 @@ final class HTTPService: Sendable {
   let limits: AddressLimits
   let pool: QueryPool
   let tokens: AccessTokens
+  /// Those with which a client may see the sessions that made the changes.
+  let auditTokens: AccessTokens
   let observer: RequestObserver
   private let newestToken: NewestToken
   private let cache = AnswerCache()
@@ -43,13 +49,15 @@ final class HTTPService: Sendable {
 
   init(
     table: RouteTable, settings: Settings, limits: AddressLimits, pool: QueryPool,
-    tokens: AccessTokens, observer: RequestObserver, newestToken: NewestToken
+    tokens: AccessTokens = AccessTokens(), auditTokens: AccessTokens = AccessTokens(),
+    observer: RequestObserver, newestToken: NewestToken
   ) {
     self.table = table
     self.settings = settings
     self.limits = limits
     self.pool = pool
     self.tokens = tokens
+    self.auditTokens = auditTokens
     self.observer = observer
     self.newestToken = newestToken
   }
@@ -66,12 +74,14 @@ final class HTTPService: Sendable {
       client: isTrusted ? Self.forwardedClient(headers) ?? address : address,
       baseURL: baseURL(headers, isTrusted: isTrusted))
     request.headers = headers
+    request.seesSessions = settings.showsSessions || auditTokens.allow(headers["authorization"])
     do throws(HTTPError) {
       let decoded = try RequestTarget(target)
       request.path = decoded.path
       request.segments = decoded.segments
       request.query = decoded.query
       try limits.request(request.client)
+      try checkHost(request)
       if let length = headers["content-length"] {
         guard let size = Int(length), size >= 0 else {
           throw HTTPError(400, "The header Content-Length is not a number of bytes.")
@@ -93,6 +103,17 @@ final class HTTPService: Sendable {
         request.segments = PathPattern.segments(of: String(request.encodedPath))
       }
       return (request, nil, error)
+    }
+  }
+
+  /// Refuses a name that is not one of the server.
+  private func checkHost(_ request: Request) throws(HTTPError) {
+    let isHealth = request.path == "/healthz" || request.path == "/readyz"
+    guard settings.hosts?.accept(request.headers["host"], isHealth: isHealth) ?? true else {
+      throw HTTPError(
+        421,
+        "The name in the header Host is not one of this server. Its operator can set it with --public-url."
+      )
     }
   }
 
@@ -153,6 +174,20 @@ final class HTTPService: Sendable {
       if let kept = keptAnswer(request, match.route) { return kept }
       if wait() { query(request, match, handler, arrived: arrived, later: later) }
       return nil
+    case .later(let handler):
+      guard wait() else { return nil }
+      let answer: Handler.Answering = { [self] result in
+        switch result {
+        case .success(let response): later(complete(response, request, match.route))
+        case .failure(let error): later(refuse(error, request, match, arrived))
+        }
+      }
+      do {
+        try handler(request, answer)
+      } catch {
+        answer(.failure(error))
+      }
+      return nil
     }
   }
 
@@ -207,7 +242,7 @@ final class HTTPService: Sendable {
     }
     let isAccepted = pool.add(
       QueryPool.Job(
-        isRepeatable: route.method == .get,
+        isRepeatable: route.method == .get, isExpensive: route.isExpensive, begun: own.began,
         isNeeded: { [self] in
           key.map { key in waiting.withLock { $0[key] != nil } } ?? true
         }
@@ -274,7 +309,9 @@ final class HTTPService: Sendable {
     case .none: return nil
     case .forAtMost: return "\(request.baseURL) \(request.path)"
     case .untilChange:
-      return "\(request.baseURL) \(request.target) \(request.headers["accept"] ?? "")"
+      let audience = request.seesSessions ? "sessions " : ""
+      return audience
+        + "\(request.baseURL) \(request.target) \(request.headers["accept"] ?? "")"
     }
   }
 
@@ -287,15 +324,15 @@ final class HTTPService: Sendable {
     for field in HTTPError(error).headers.fields {
       response.headers.appendIfAbsent(field.name, field.value)
     }
-    addOrigin(to: &response, isOpen: match?.route.access != .token)
+    addOrigin(to: &response, isOpen: match?.route.access != .token && !request.seesSessions)
     return response
   }
 
   private func complete(_ response: Response, _ request: Request, _ route: Route) -> Response {
     var response = response
-    response.headers.appendIfAbsent(
-      "Cache-Control", route.access == .open ? "no-cache" : "no-store")
-    addOrigin(to: &response, isOpen: route.access == .open)
+    let isOpen = route.access == .open && !request.seesSessions
+    response.headers.appendIfAbsent("Cache-Control", isOpen ? "no-cache" : "no-store")
+    addOrigin(to: &response, isOpen: isOpen)
     return response
   }
 

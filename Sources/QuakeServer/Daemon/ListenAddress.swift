@@ -60,8 +60,8 @@ package struct ListenError: ExplainedError {
     category = code == EINVAL ? .usage : code == EACCES ? .notAllowed : .unavailable
     hint =
       switch code {
-      case EADDRINUSE: "Another program listens there. Choose another port with --listen."
-      case EACCES: "Ports below 1024 need privileges. Choose a higher one with --listen."
+      case EADDRINUSE: "Another program listens there. Choose another port."
+      case EACCES: "Ports below 1024 need privileges. Choose a higher one."
       case EADDRNOTAVAIL: "The machine has no such address."
       default: nil
       }

@@ -38,6 +38,9 @@ struct Request: Sendable {
   var encodedPath: Substring { target.prefix { $0 != "?" } }
   /// The name of the valid bearer token that the request has; nil on routes that need none.
   var author: String?
+  /// Whether the client may see which sessions of the database made the changes: their roles, process ids and
+  /// addresses.
+  var seesSessions = false
 }
 
 /// The path and the query of a request, decoded from the form in which a client sends them.
@@ -150,6 +153,9 @@ struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
     let values = fields.filter { Self.isSame($0.name, name) }.map(\.value)
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
+
+  /// How many fields of that name there are, which must be in small letters.
+  func count(_ name: String) -> Int { fields.count { Self.isSame($0.name, name) } }
 
   /// Adds a field after the others.
   mutating func append(_ name: String, _ value: String) {

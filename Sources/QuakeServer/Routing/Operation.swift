@@ -111,17 +111,26 @@ struct ErrorForm: Sendable {
   static func problem(
     _ error: HTTPError, _ request: Request, _ more: (inout JSONWriter) -> Void = { _ in }
   ) -> Response {
+    let text = problemText(error, instance: String(request.encodedPath), more)
+    return Response(
+      error.status, error.headers,
+      body: .document(Document(text, contentType: "application/problem+json")))
+  }
+
+  /// The text of an error as `application/problem+json`; without `instance` if the request is not known.
+  static func problemText(
+    _ error: HTTPError, instance: String?, _ more: (inout JSONWriter) -> Void = { _ in }
+  ) -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
       json.member("type", "about:blank")
       json.member("title", error.title)
       json.member("status", error.status)
       json.member("detail", error.detail)
-      json.member("instance", String(request.encodedPath))
+      if let instance { json.member("instance", instance) }
       more(&json)
     }
     json.newline()
-    let document = Document(json.take(), contentType: "application/problem+json")
-    return Response(error.status, error.headers, body: .document(document))
+    return json.take()
   }
 }

@@ -110,6 +110,8 @@ struct Route: Sendable {
   var access = Access.open
   var errors = ErrorForm.problem
   var caching = Caching.none
+  /// Whether its queries take long, so that they must leave connections to others.
+  var isExpensive = false
   var handler: Handler
 }
 
@@ -119,6 +121,11 @@ enum Handler: Sendable {
   case immediate(@Sendable (Request) throws -> Response)
   /// On a thread with a connection to the database.
   case query(@Sendable (Request, QueryContext) throws -> Response)
+  /// On a thread that calls back, in a time that does not depend on other requests.
+  case later(@Sendable (Request, @escaping Answering) throws -> Void)
+
+  /// Takes the answer to a request.
+  typealias Answering = @Sendable (Result<Response, any Error>) -> Void
 }
 
 /// Whether answers of a route are kept.

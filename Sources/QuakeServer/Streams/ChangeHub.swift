@@ -19,6 +19,8 @@ final class ChangeHub: Sendable {
     var cursor: HistoryCursor?
     /// Why it does not follow at the moment; nil if it does.
     var problem: String? = "the server has not connected to the database yet"
+    /// Why it polls instead of listening; nil if it listens.
+    var polling: String?
   }
 
   private let settings: ConnectionSettings
@@ -111,6 +113,18 @@ final class ChangeHub: Sendable {
         ?? "The streams follow the database.")
   }
 
+  /// Notes why it polls, or nil if it listens; reports a change once.
+  private func notePolling(_ reason: String?) {
+    let before = state.withLock { state in
+      defer { state.polling = reason }
+      return state.polling
+    }
+    guard before != reason else { return }
+    report(
+      reason.map { "The streams poll the database instead of listening: \($0)." }
+        ?? "The streams listen to the database.")
+  }
+
   /// Follows over one connection until it is lost.
   private func follow(_ following: inout Following) throws {
     let connection = try Connection(settings, wake: ended.descriptor)
@@ -166,6 +180,7 @@ final class ChangeHub: Sendable {
     while !isStopped.load(ordering: .relaxed) {
       while try !readPage(&following), !isStopped.load(ordering: .relaxed) { waitForClients() }
       note(nil)
+      notePolling(following.follower.reasonForPolling)
       following.backoff.reset()
       following.answerTimeout.reset()
       connection.answerTimeout = following.answerTimeout.duration
@@ -197,6 +212,22 @@ final class ChangeHub: Sendable {
       following.encoder = encoder
     }
     return try follower.readPage { encoder.append($0) }
+  }
+}
+
+extension HistoryFollower {
+  /// Why it polls although there is no load, in words; nil if it listens.
+  fileprivate var reasonForPolling: String? {
+    switch session {
+    case .standby: "it is a hot standby, which has no notifications"
+    case .pooled: "a pooler in transaction mode lets no notifications through"
+    case .direct:
+      switch pollingReason {
+      case .uselessNotifications: "another program sends notifications without end"
+      case .fullQueue: "the server's notification queue is full"
+      case nil: nil
+      }
+    }
   }
 }
 

@@ -67,7 +67,10 @@ package struct LockWaitText {
     if let prepared = session.preparedTransaction {
       name = "prepared transaction '\(prepared)'"
     } else {
-      name = session.processID.map { "process \($0)" } ?? "a prepared transaction"
+      // A session whose process id is hidden still has a state.
+      name =
+        session.processID.map { "process \($0)" }
+        ?? (session.state == nil ? "a prepared transaction" : "a session")
     }
     return known.isEmpty ? name : "\(name) (\(known.joined(separator: ", ")))"
   }

@@ -29,7 +29,7 @@ package struct StatusJSON {
   }
 
   private func database(_ json: inout JSONWriter) {
-    json.member("address", report.address)
+    json.member("address", report.address.isEmpty ? nil : report.address)
     json.member("embedded", report.embedded)
     json.member("server_version", report.serverVersion)
     json.member("standby", report.isStandby)
@@ -121,7 +121,7 @@ extension JSONWriter {
     member("holder_application", feed.holderApplication)
     member("holder_address", feed.holderAddress)
     member("paused_at", feed.pause?.since)
-    member("paused_by", feed.pause?.role)
+    member("paused_by", feed.pause.flatMap { $0.role.isEmpty ? nil : $0.role })
     member("ended_at", feed.endedAt)
   }
 }

@@ -104,7 +104,9 @@ package struct ChangeText: Sendable {
 
   /// The author that imports state unless they are told another one.
   private static func isDefault(_ transaction: ChangeTransaction) -> Bool {
-    transaction.author == "quake-ingest" && transaction.importID != nil
+    // A server leaves out role and import.
+    transaction.author == "quake-ingest"
+      && (transaction.importID != nil || transaction.user.isEmpty)
   }
 
   // MARK: - Lines that fit
@@ -195,7 +197,7 @@ package struct ChangeText: Sendable {
     let tail = Tail(
       place: place, code: code, notes: notes,
       authors: transaction.map {
-        let name = PrintableText.line($0.author ?? $0.user, atMost: Self.nameLimit)
+        let name = PrintableText.line(Self.shortName($0), atMost: Self.nameLimit)
         return (Self.who($0), "by " + DisplayWidth.cut(name, to: 24))
       })
     // A terminal that is too narrow for the columns gets no time.
@@ -218,12 +220,19 @@ package struct ChangeText: Sendable {
   /// The author of a transaction: `by alice`. The writer states author and application itself; the server
   /// knows the role. If the author differs from the role, both are shown: `by alice (role bob)`.
   package static func who(_ transaction: ChangeTransaction) -> String {
+    guard !transaction.user.isEmpty else { return "by \(name(shortName(transaction)))" }
     let user = name(transaction.user)
     if let author = transaction.author {
       return author == transaction.user
         ? "by \(user)" : "by \(name(author)) (role \(user))"
     }
     return "by \(user)" + (transaction.application.map { " (\(name($0)))" } ?? "")
+  }
+
+  /// The author, or else the role; what a server leaves out is unknown.
+  private static func shortName(_ transaction: ChangeTransaction) -> String {
+    if let author = transaction.author { return author }
+    return transaction.user.isEmpty ? transaction.application ?? "unknown" : transaction.user
   }
 
   /// A name of an author or an application, cut because the writer may have chosen a very long one.

@@ -43,6 +43,7 @@ struct ServiceScene {
       case .query(let handler):
         let token = try HistoryReader.latestToken(over: connection)
         response = try handler(request, QueryContext(connection: connection, token: token))
+      case .later: throw HTTPError(500, "The scene has no such route.")
       }
     } catch {
       response = match.route.errors.response(HTTPError(error), request, .now())

@@ -118,4 +118,23 @@ import Testing
     #expect(try found("nothing") == [])
     #expect(try found(nil) == [])
   }
+
+  @Test func aLongChainOfSupersededEventsIsFollowedToItsEnd() throws {
+    try connection.run(
+      """
+      insert into quake.quake (code, time, superseded_by)
+      select 'c' || i, now(), case when i < 40000 then 'c' || i + 1 end from generate_series(1, 40000) i
+      """)
+    // A person can make a circle: the event is the last one before those that were visited.
+    try connection.run(
+      """
+      insert into quake.quake (code, time, superseded_by)
+      values ('a1', now(), 'a2'), ('a2', now(), 'a3'), ('a3', now(), 'a2'), ('m', now(), 'nowhere')
+      """)
+    // A way whose cost grows with the square of its length takes minutes.
+    try connection.run("set statement_timeout = '30s'")
+    for (id, code) in [("c1", "c40000"), ("a1", "a3"), ("a3", "a2"), ("m", "m")] {
+      #expect(try connection.table("select code from quake.find($1)", [.text(id)]) == [code])
+    }
+  }
 }

@@ -121,6 +121,53 @@ import Testing
     #expect(try scene.object("/v1/diff?from=0")["to"] as? String == token)
   }
 
+  @Test func differencesComeInPages() throws {
+    let scene = try APIScene()
+    let middle = try scene.database.value("select quake.latest_token()")
+    try scene.database.psql(
+      """
+      truncate quake.quake;
+      insert into quake.quake (code, source, time, place) values ('us5', 'usgs', '2024-01-01Z', 'again'), ('~', 'x', now(), '');
+      insert into quake.quake (code, source, time) values ('gone', 'x', now());
+      delete from quake.quake where code = 'gone';
+      """)
+    for (from, to) in [("0", middle), (middle, "0"), (middle, nil), ("1", nil), ("0", nil)] {
+      let last = try to ?? scene.database.value("select quake.latest_token()")
+      let printed = try scene.tool("quake-query", ["diff", "--json", from, last])
+      #expect(printed.count > 1)
+      for limit in [1, 7, 10_000] {
+        let upTo = to.map { "&to=\($0)" } ?? ""
+        var target: String? = "/v1/diff?from=\(from)&limit=\(limit)" + upTo
+        var seen: [Any] = []
+        while let page = target {
+          let answer = try scene.server.get(page)
+          try #require(answer.status == 200, "\(page): \(answer.text)")
+          let members = try #require(try answer.json() as? [String: Any])
+          let differences = try #require(members["differences"] as? [Any])
+          #expect(differences.count <= limit)
+          seen += differences
+          target = try APIScene.next(answer)
+          #expect((members["next"] is NSNull) == (target == nil))
+          #expect(members["to"] as? String == last)
+        }
+        #expect(try APIScene.text(seen) == APIScene.text(printed), "\(from) \(last) \(limit)")
+      }
+    }
+    // What is committed meanwhile belongs to no page.
+    let first = try scene.server.get("/v1/diff?from=\(middle)&limit=1")
+    try scene.database.psql("insert into quake.quake (code, time) values ('zzz', now())")
+    var target = try APIScene.next(first)
+    while let page = target {
+      let answer = try scene.server.get(page)
+      #expect(!answer.text.contains("zzz"))
+      target = try APIScene.next(answer)
+    }
+    for page in ["x", "0~1", "0~\(middle)~", "1.00000000~\(middle)~a"] {
+      let status = try scene.server.get("/v1/diff?from=0&page=\(page)").status
+      #expect([400, 404].contains(status), "\(page)")
+    }
+  }
+
   @Test func anEventIsFoundByAnyIdItHad() throws {
     let scene = try APIScene()
     for (id, code) in [("ci1", "ci1"), ("us77", "ci1"), ("us1", "us2"), ("us3", "us3")] {
@@ -156,7 +203,9 @@ import Testing
       try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
     #expect(Set(answer.keys) == Set(printed.keys))
     // The clock goes on, the server connects, and tests in other databases fill the queue.
-    for member in ["time", "token_age_seconds", "bytes", "tables"] {
+    for member in [
+      "time", "token_age_seconds", "bytes", "tables", "notification_queue_usage",
+    ] {
       answer[member] = nil
       printed[member] = nil
     }
@@ -211,7 +260,7 @@ import Testing
         var next: String? = target + "&limit=3"
         var parts: [String] = []
         while let page = next, parts.count <= whole.count {
-          let answer = try scene.server.get(page)
+          let answer = try scene.server.get(page, APIScene.key)
           try #require(answer.status == 200, "\(page): \(answer.text)")
           let object = try #require(try answer.json() as? [String: Any])
           parts += try APIScene.text(try #require(object["changes"] as? [Any]))

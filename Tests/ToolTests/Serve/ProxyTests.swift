@@ -16,8 +16,11 @@ struct ProxyTests {
   }
 
   @Test func aClientMovesFromOneServerToTheOther() throws {
-    let first = try ServerProcess(database, ["--trusted-proxy", "127.0.0.1"])
-    let second = try ServerProcess(database, ["--trusted-proxy", "127.0.0.1"])
+    let options = [
+      "--trusted-proxy", "127.0.0.1", "--public-url", "http://quakes.example.org",
+    ]
+    let first = try ServerProcess(database, options)
+    let second = try ServerProcess(database, options)
     let proxy = try Proxy(folder, [first.port, second.port])
     for number in 1...6 {
       try database.psql(

@@ -82,7 +82,7 @@ import Testing
     let connection = try RawConnection(port: server.port)
     connection.send(
       """
-      GET /standing_order/websocket HTTP/1.0\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+      GET /standing_order/websocket HTTP/1.0\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
       """)
     let answer = try connection.answer()
@@ -93,7 +93,7 @@ import Testing
     let server = try ServerProcess(database)
     try eventually("the server is ready") { try server.get("/readyz").status == 200 }
     let connection = try RawConnection(port: server.port)
-    let line = "HTTP/1.1\r\nHost: x\r\n\r\n"
+    let line = "HTTP/1.1\r\nHost: localhost\r\n\r\n"
     connection.send(
       "GET /healthz \(line)GET /readyz \(line)GET /nothing \(line)HEAD /healthz \(line)")
     #expect(try connection.answer().text == "ok\n")
@@ -106,9 +106,9 @@ import Testing
     let server = try ServerProcess(database, ["--request-timeout", "1s"])
     let silent = try RawConnection(port: server.port)
     let slow = try RawConnection(port: server.port)
-    slow.send("GET /healthz HTTP/1.1\r\nHost: x\r\n")
+    slow.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
     let halfBody = try RawConnection(port: server.port)
-    halfBody.send("POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+    halfBody.send("POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
     for connection in [silent, slow, halfBody] {
       #expect(try connection.answer().status == 408)
       #expect(connection.waitForEnd())

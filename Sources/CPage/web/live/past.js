@@ -12,11 +12,17 @@ const differencesSilence = 60_000;
 /** The largest number of each kind that is handed over; all of them are counted. */
 const most = 200;
 
+/** The most differences that the server sends at once. */
+const differencesLimit = "10000";
+
 /** Differences begin like this, and nothing within a string of JSON can look so: its quotes are escaped. */
 const beginning = '{"op":"';
 
+/** What follows the last difference, up to the cursor of the next page. */
+const ending = '],"next":';
+
 /**
- * Reads `/v1/diff` piece by piece, since the differences of a long time can be many megabytes.
+ * Reads all pages of `/v1/diff`, each piece by piece, since it can be many megabytes.
  * @param {number} id of the request
  * @param {string} from
  * @param {string|null} to
@@ -24,22 +30,30 @@ const beginning = '{"op":"';
  * @returns {Promise<DifferencesMessage>}
  */
 export async function readDifferences(id, from, to, signal) {
-  const query = new URLSearchParams(to === null ? { from } : { from, to });
+  const query = new URLSearchParams({ from, limit: differencesLimit });
+  if (to !== null) query.set("to", to);
   const tops = { added: new Top(), changed: new Top(), gone: new Top() };
-  let rest = "";
   /** @param {string} text */
   const take = (text) => {
     if (!text.startsWith(beginning)) return;
-    // A comma and the next one follow, or the end of the list.
-    const difference = differenceOf(JSON.parse(text.trimEnd().replace(/,$|\]\}$/, "")));
+    // A comma and the next one follow, or nothing.
+    const difference = differenceOf(JSON.parse(text.trimEnd().replace(/,$/, "")));
     if (difference) tops[difference.kind].add(difference);
   };
-  for await (const piece of readText(`/v1/diff?${query}`, signal, differencesSilence)) {
-    const parts = (rest + piece).split(/(?=\{"op":")/);
-    rest = parts.pop() ?? "";
-    parts.forEach(take);
+  /** @type {string|null} */
+  let next = "";
+  while (next !== null) {
+    query.set("page", next);
+    let rest = "";
+    for await (const piece of readText(`/v1/diff?${query}`, signal, differencesSilence)) {
+      const parts = (rest + piece).split(/(?=\{"op":")/);
+      rest = parts.pop() ?? "";
+      parts.forEach(take);
+    }
+    const end = rest.lastIndexOf(ending);
+    take(rest.slice(0, end));
+    next = JSON.parse(`{${rest.slice(end + 2)}`).next;
   }
-  take(rest);
   const { added, changed, gone } = tops;
   return {
     type: "differences", id,

@@ -68,12 +68,13 @@ func beginRequest(
   let record = record(of: connection)
   if strlen(target) > longestTarget {
     // Beside a longer one libmicrohttpd lacks the memory for an answer, and closes the connection without one.
-    record?.refuse("414 URI Too Long", "The address of the request is too long")
+    record?.refuse(HTTPError(414, "The address of the request is too long."))
     return nil
   }
   record?.requestBegins()
   // A target that is not UTF-8 gets replacement characters, which no route has.
-  let exchange = Exchange(target: String(cString: target))
+  let exchange = Exchange(
+    target: String(cString: target), place: UInt(bitPattern: target), length: strlen(target))
   hideQuery(target)
   return Unmanaged.passRetained(exchange).toOpaque()
 }
@@ -125,11 +126,11 @@ func handleRequest(
   let context = context(closure)
   switch exchange.state.withLock({ $0.phase }) {
   case .new:
-    let isOld = version.map { strcmp($0, "HTTP/1.1") != 0 } ?? true
-    readHeader(exchange, String(cString: method), isOld: isOld, connection, context)
-    // The answer does not wait for a body that is refused.
-    let refusal = exchange.state.withLock { $0.failure?.status == 413 ? $0.failure : nil }
-    return refusal == nil ? .YES : answer(exchange, connection, context)
+    guard let version else { return .NO }
+    readHeader(exchange, method, version, connection, context)
+    // The answer does not wait for a body that is refused, or whose end is not clear.
+    let isLast = exchange.state.withLock { $0.failure?.headers["connection"] == "close" }
+    return isLast ? answer(exchange, connection, context) : .YES
   case .reading:
     guard size.pointee > 0 else { return answer(exchange, connection, context) }
     defer { size.pointee = 0 }
@@ -144,30 +145,47 @@ func handleRequest(
   }
 }
 
-/// - Parameter isOld: Whether the request is of HTTP/1.0, which cannot change to another protocol.
+/// The fields of a header, and how they lie in the memory of libmicrohttpd.
+private struct ReceivedHeader {
+  var fields = HeaderFields()
+  var layout: HeaderLayout
+}
+
 private func readHeader(
-  _ exchange: Exchange, _ method: String, isOld: Bool, _ connection: OpaquePointer,
-  _ context: MicrohttpdContext
+  _ exchange: Exchange, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
+  _ connection: OpaquePointer, _ context: MicrohttpdContext
 ) {
-  var headers = HeaderFields()
-  withUnsafeMutablePointer(to: &headers) { headers in
+  var header = ReceivedHeader(
+    layout: HeaderLayout(
+      method: method, target: exchange.place, targetLength: exchange.length, version: version))
+  withUnsafeMutablePointer(to: &header) { header in
     _ = MHD_get_connection_values(
       connection, .HEADER_KIND,
       { closure, _, name, value in
-        guard let closure, let name else { return .YES }
-        closure.assumingMemoryBound(to: HeaderFields.self).pointee.append(
-          String(cString: name), value.map { String(cString: $0) } ?? "")
+        guard let closure, let name, let value else { return .YES }
+        let header = closure.assumingMemoryBound(to: ReceivedHeader.self)
+        header.pointee.fields.append(String(cString: name), String(cString: value))
+        header.pointee.layout.add(name: name, value: value)
         return .YES
-      }, headers)
+      }, header)
   }
-  if isOld { headers.remove("upgrade") }
+  // HTTP/1.0 cannot change to another protocol.
+  let isOld = strcmp(version, "HTTP/1.1") != 0
+  let end = method + quake_mhd_header_size(connection)
+  let isWhole = !HeaderLayout.isNeeded || header.layout.isWhole(endingAt: end)
+  let problem =
+    exchange.target.utf8.contains(0x20) || !isWhole
+    ? "The header has a zero byte, a misplaced blank, or a field on more than one line."
+    : HeaderFraming.problem(of: header.fields, isOld: isOld)
+  if isOld { header.fields.remove("upgrade") }
   let address = record(of: connection)?.address ?? ""
   let (request, match, failure) = context.service.read(
-    method: method, target: exchange.target, headers: headers, address: address)
+    method: String(cString: method), target: exchange.target, headers: header.fields,
+    address: address)
   exchange.state.withLock { state in
     state.request = request
     state.match = match
-    state.failure = failure
+    state.failure = problem.map { HTTPError(400, $0, ["Connection": "close"]) } ?? failure
     state.phase = .reading
   }
 }
@@ -237,7 +255,7 @@ private func queue(
     state.releaseRequest()
     state.status = reply.status
     switch reply.body {
-    case .none: state.sentSize = 0
+    case .none, .unsent: state.sentSize = 0
     case .part(_, let range): state.sentSize = request.method == .head ? 0 : range.count
     case .stream, .upgrade: state.sentSize = nil
     }
@@ -251,6 +269,10 @@ private func makeResponse(
   switch reply.body {
   case .none:
     return MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+  case .unsent(let size):
+    // libmicrohttpd states the size, and never asks for the bytes.
+    return MHD_create_response_from_callback(
+      UInt64(size), 64, { _, _, _, _ in quake_mhd_end_with_error }, nil, nil)
   case .part(let document, let range):
     switch document.content {
     case .file(let file):

@@ -97,7 +97,7 @@ final class EncodedPage: @unchecked Sendable {
   }
 }
 
-/// Encodes changes into pages.
+/// Encodes changes into pages. All clients get the same bytes, so none sees the sessions that made the changes.
 struct PageEncoder {
   private var json = JSONWriter()
   private var bytes: [UInt8] = []
@@ -105,6 +105,10 @@ struct PageEncoder {
   private var changes: [Change] = []
   /// The beginning of the events of a transaction, up to where its token ends.
   private var idField: (transaction: ChangeTransaction, text: [UInt8])?
+
+  init() {
+    json.hidesSessions = true
+  }
 
   /// Adds a change, which must follow the last one in the history.
   mutating func append(_ change: Change) {

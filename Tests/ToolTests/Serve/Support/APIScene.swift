@@ -8,13 +8,16 @@ final class APIScene {
   let server: ServerProcess
 
   static let token = "a secret that is hard to guess"
+  /// The header with the token.
+  static let key = ["Authorization": "Bearer \(token)"]
 
   init(hasEvents: Bool = true, _ arguments: [String] = []) throws {
     database = try TestDatabase()
     if hasEvents { try Self.load(database) }
     // The SHA-256 of the token.
     let hash = try Tools.shell("printf %s '\(Self.token)' | sha256sum | cut -d ' ' -f 1").lines[0]
-    server = try ServerProcess(database, ["--edit-token", "ann:\(hash)"] + arguments)
+    server = try ServerProcess(
+      database, ["--edit-token", "ann:\(hash)", "--audit-token", "ann:\(hash)"] + arguments)
     let server = server
     try eventually("the server is ready") { try server.get("/readyz").status == 200 }
   }
@@ -51,9 +54,9 @@ final class APIScene {
       """)
   }
 
-  /// Sends GET and reads the answer, whose status must be 200, as JSON.
+  /// Sends GET with the token and reads the answer, whose status must be 200, as JSON.
   func object(_ target: String) throws -> [String: Any] {
-    let answer = try server.get(target)
+    let answer = try server.get(target, Self.key)
     try #require(answer.status == 200, "\(target): \(answer.status) \(answer.text)")
     return try #require(try answer.json() as? [String: Any])
   }

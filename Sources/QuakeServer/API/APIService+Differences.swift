@@ -1,0 +1,119 @@
+import CommandLine
+import Postgres
+import QuakeHistory
+import QuakeModel
+import QuakeTool
+
+/// `/v1/diff`: the net changes between two points of the history.
+extension APIService {
+  /// The most events of a page.
+  private static let mostDifferences = 10_000
+  private static let usualDifferences = 1000
+
+  private static let differenceOptions: [Option] = [
+    .value(
+      "from", "TOKEN|NUMBER|TIME",
+      help: "a token, a transaction's number or a time; 0 is the start of the history"),
+    .value("to", "TOKEN|NUMBER|TIME", help: "the same; by default now"),
+    .value(
+      "limit", "N", default: "\(mostDifferences)", help: "at most N differences; by default 1000"),
+    .value("page", "CURSOR", help: "the page after this cursor"),
+  ]
+
+  var differenceRoute: Route {
+    var parameters = APIParameters.describe(Self.differenceOptions)
+    for index in parameters.indices {
+      switch parameters[index].name {
+      case "from": parameters[index].isRequired = true
+      case "limit":
+        parameters[index].summary = "at most N differences; by default \(Self.usualDifferences)"
+      default: break
+      }
+    }
+    return Route(
+      method: .get, path: "/v1/diff",
+      operation: Operation(
+        "listDifferences", "the net changes between two points of the history, by code",
+        tag: "history",
+        description: """
+          Changes that were undone later are left out. If `from` is later than `to`, the differences would \
+          undo the changes in between. Each one is what `quake-query diff --json` prints. If there may be more, \
+          the header `Link` has the address of the next page; `next` is its cursor, else null. All pages are \
+          between the points of the first one. A page may have fewer differences than `limit`, or none.
+          """,
+        parameters: parameters,
+        answers: [
+          .init(
+            200, "The differences. `Link` has the next page (rel=\"next\").", [Self.json],
+            schema: "Differences"),
+          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
+        ]),
+      caching: .untilChange, isExpensive: true, handler: .query { try Self.differences($0, $1) })
+  }
+
+  private static func differences(
+    _ request: Request, _ context: QueryContext
+  ) throws -> Response {
+    let arguments = try APIParameters.read(request, differenceOptions)
+    guard let text = arguments.string("from") else {
+      throw HTTPError(400, "The parameter from is missing: a token, a number or a time.")
+    }
+    let from = try arguments.place(text)
+    let to = try arguments.string("to").map { try arguments.place($0) }
+    let limit = try arguments.integer("limit", in: 1...mostDifferences) ?? usualDifferences
+    let cursor = try arguments.string("page").flatMap { $0.isEmpty ? nil : $0 }.map { text in
+      guard let cursor = DifferenceCursor(text) else {
+        throw HTTPError(
+          400, "The cursor is malformed. Use the one that came with the page before, unchanged.")
+      }
+      return cursor
+    }
+    let connection = context.connection
+    let document = JSONDocument()
+    let next = try connection.transaction(.repeatableRead, readOnly: true) {
+      let first = try cursor?.first ?? from.resolve(over: connection)
+      let last =
+        try cursor?.last ?? to?.resolve(over: connection)
+        ?? HistoryReader.latestToken(over: connection)
+      document.json.beginObject()
+      document.json.member("from", "\(first)")
+      document.json.member("to", "\(last)")
+      document.json.beginArray("differences")
+      let code = try HistoryDifference.readPage(
+        from: first, to: last, after: cursor?.code, limit: limit, over: connection
+      ) { difference in
+        try document.element { try $0.difference(difference, drain: $1) }
+      }
+      return code.map { DifferenceCursor(first: first, last: last, code: $0).description }
+    }
+    document.json.endArray()
+    document.json.member("next", next)
+    document.json.endObject()
+    var response = Response(body: .document(try document.finish()))
+    if let next { response.headers.append("Link", link(to: "/v1/diff", request, page: next)) }
+    return response
+  }
+}
+
+/// Where a page of differences begins. It holds the points of the history, which may be given as ages, so that all
+/// pages are between the same ones.
+struct DifferenceCursor: CustomStringConvertible {
+  let first, last: ChangeToken
+  /// The code of the last event before the page.
+  let code: String
+
+  init(first: ChangeToken, last: ChangeToken, code: String) {
+    (self.first, self.last, self.code) = (first, last, code)
+  }
+
+  /// Reads a cursor; nil if it is malformed.
+  init?(_ text: String) {
+    let parts = text.split(separator: "~", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, let first = ChangeToken(String(parts[0])),
+      let last = ChangeToken(String(parts[1])), !parts[2].isEmpty, parts[2].utf8.count <= 1024
+    else { return nil }
+    self.init(first: first, last: last, code: String(parts[2]))
+  }
+
+  var description: String { "\(first)~\(last)~\(code)" }
+}

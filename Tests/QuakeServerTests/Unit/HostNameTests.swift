@@ -1,0 +1,33 @@
+import Testing
+
+@testable import QuakeServer
+
+/// The names under which a server answers.
+@Suite struct HostNameTests {
+  private func accepts(_ listen: String, _ url: String?, _ host: String?, _ isHealth: Bool) throws
+    -> Bool
+  {
+    let address = try #require(ListenAddress(listen))
+    return HostNames(listen: address, publicURL: url).accept(host, isHealth: isHealth)
+  }
+
+  @Test func elsewhereTheNameIsThatOfThePublicAddressIfItIsGiven() throws {
+    #expect(try accepts(":80", nil, "any.example", false))
+    #expect(try accepts("0.0.0.0:80", nil, "any.example", false))
+    let url = "https://quakes.example.org"
+    #expect(try accepts(":80", url, "quakes.example.org", false))
+    #expect(try accepts(":80", url, "127.0.0.1:80", false))
+    #expect(try !accepts(":80", url, "10.0.0.7:80", false))
+    // As a load balancer asks.
+    #expect(try accepts(":80", url, "10.0.0.7:80", true))
+  }
+
+  @Test func onLoopbackOthersAreRefusedForEveryRequest() throws {
+    for listen in ["127.0.0.1:80", "[::1]:80", "localhost:80", "127.0.1.1:80"] {
+      #expect(try !accepts(listen, nil, "evil.example", true), "\(listen)")
+      #expect(try accepts(listen, nil, "localhost", false), "\(listen)")
+      // HTTP/1.0.
+      #expect(try accepts(listen, nil, nil, false), "\(listen)")
+    }
+  }
+}

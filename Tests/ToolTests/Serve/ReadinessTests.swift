@@ -1,0 +1,110 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `/readyz` says 503 whenever a document would be answered with 503, and soon.
+@Suite struct ReadinessTests {
+  /// A PostgreSQL of the test's own, which it stops and fills.
+  private final class OwnServer {
+    let server: EmbeddedServer
+
+    init(_ settings: [String: String] = [:]) throws {
+      var options = EmbeddedServer.Options(home: TestFolders.path("readiness"))
+      options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
+      options.settings = ["fsync": "off"].merging(settings) { $1 }
+      server = try EmbeddedServer(options)
+      try server.start()
+      try Tools.succeed("quake-admin", ["migrate", "-d", server.conninfo])
+    }
+
+    deinit {
+      _ = try? signal(SIGCONT)
+      _ = try? server.stop(mode: .immediate)
+      TestFolders.remove(server.options.home)
+    }
+
+    /// Sends a signal to all processes of the server.
+    func signal(_ signal: Int32) throws {
+      let postmaster = try #require(try server.status().pid)
+      let children = try Tools.shell("pgrep -P \(postmaster) || true").lines
+        .compactMap { pid_t($0) }
+      for process in [pid_t(postmaster)] + children { kill(process, signal) }
+    }
+  }
+
+  private func expectUnready(_ server: ServerProcess) throws {
+    let begun = ContinuousClock.now
+    let answer = try server.get("/readyz")
+    #expect(answer.status == 503 && answer.headers["retry-after"] != nil, "\(answer.text)")
+    if Tools.isSoak { #expect(begun.duration(to: .now) < .seconds(2)) }
+  }
+
+  @Test func aServerThatStandsStillMakesItUnready() throws {
+    let own = try OwnServer()
+    let server = try ServerProcess(["--database", own.server.conninfo])
+    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try own.signal(SIGSTOP)
+    for _ in 0..<3 { try expectUnready(server) }
+    // Requests for documents wait meanwhile, and do not hold it up.
+    let waiting = try (0..<6).map { _ in try RawConnection(port: server.port) }
+    for connection in waiting {
+      connection.send("GET /v1/quakes?limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    }
+    try expectUnready(server)
+    try own.signal(SIGCONT)
+    try eventually("the server is ready again") { try server.get("/readyz").status == 200 }
+    for connection in waiting { #expect([200, 503].contains(try connection.answer().status)) }
+    try server.stop()
+  }
+
+  @Test func aFullTableOfLocksMakesItUnready() throws {
+    let own = try OwnServer(["max_locks_per_transaction": "10", "max_connections": "20"])
+    let server = try ServerProcess(["--database", own.server.conninfo])
+    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    let filler = try Connection(
+      ConnectionSettings(own.server.conninfo, applicationName: "filler"))
+    // The locks of the session stay when the statement has failed.
+    #expect(throws: PostgresError.self) {
+      try filler.execute("select pg_advisory_lock(i) from generate_series(1, 1000000) i")
+    }
+    #expect(try server.get("/v1/quakes?limit=1").status == 503)
+    try expectUnready(server)
+    try filler.execute("select pg_advisory_unlock_all()")
+    try eventually("the server is ready again") { try server.get("/readyz").status == 200 }
+    try server.stop()
+  }
+
+  @Test func aStandbyIsReadyIfItIsNotTooLate() throws {
+    let servers = try ReplicatedServers()
+    let primary = try ServerProcess(["--database", servers.primary.conninfo])
+    let standby = try ServerProcess(["--database", servers.standby.conninfo])
+    func insert(_ code: String) throws {
+      try servers.ask(
+        servers.primary, "insert into quake.quake (code, time) values ('\(code)', now())")
+    }
+    try insert("a")
+    for server in [primary, standby] {
+      try eventually("the server is ready") { try server.get("/readyz?max-lag=1h").status == 200 }
+    }
+    #expect(try primary.get("/readyz?max-lag=1ms").text == "ready\n")
+    try standby.process.waitForError("The streams poll the database instead of listening")
+    #expect(try standby.get("/readyz").text.contains("The streams poll the database: it is a hot"))
+
+    try servers.ask(servers.standby, "select pg_wal_replay_pause()")
+    try insert("b")
+    try eventually("the standby is late") {
+      try standby.get("/readyz?max-lag=1ms").status == 503
+    }
+    #expect(try standby.get("/readyz?max-lag=1h").status == 200)
+    #expect(try standby.get("/readyz").status == 200)
+    try servers.ask(servers.standby, "select pg_wal_replay_resume()")
+    // All that the primary has sent is there: however old it is, nothing is missing.
+    try eventually("the standby has caught up") {
+      try standby.get("/readyz?max-lag=1ms").status == 200
+    }
+    #expect(try standby.get("/readyz?max-lag=soon").status == 400)
+    for server in [primary, standby] { try server.stop() }
+  }
+}
