@@ -119,7 +119,7 @@ struct Contents: Equatable, CustomStringConvertible {
   /// The figures of a file.
   init(file: String) throws {
     let reader = try FeedReader(source: FileSource(path: file), name: file)
-    var record = QuakeRecord()
+    var record = EventRecord()
     while let item = try reader.next(into: &record) {
       guard item == .record else { throw BenchFailure("file \"\(file)\" has a bad record") }
       events += 1

@@ -93,7 +93,7 @@ struct ReadingWorkload: Workload {
   }
 
   private func readers(of database: String, _ bench: Bench) throws -> [Reader] {
-    let columns = QuakeColumn.allCases.map(\.name).joined(separator: ", ")
+    let columns = EventColumn.allCases.map(\.name).joined(separator: ", ")
     func copy(_ columns: String, _ table: String) throws -> ChildProcess {
       try bench.psql("copy (select \(columns) from \(table)) to stdout", database)
     }

@@ -46,7 +46,7 @@ enum Role: String {
   /// Decodes each event into a record.
   private static func decode(_ path: String) throws {
     let reader = try FeedReader(source: FileSource(path: path), name: path)
-    var record = QuakeRecord()
+    var record = EventRecord()
     var count = 0
     while let item = try reader.next(into: &record) {
       if item == .record, record.has(.code) { count += 1 }

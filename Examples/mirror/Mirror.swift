@@ -63,7 +63,7 @@ struct Mirror {
   }
 
   private static func fill(
-    _ target: Connection, with events: [QuakeRecord], _ cursor: HistoryCursor
+    _ target: Connection, with events: [EventRecord], _ cursor: HistoryCursor
   ) throws {
     try target.transaction {
       try target.execute("delete from public.mirror")
@@ -84,7 +84,7 @@ struct Mirror {
     }
   }
 
-  private static func store(_ event: QuakeRecord, in target: Connection) throws {
+  private static func store(_ event: EventRecord, in target: Connection) throws {
     try target.execute(
       """
       insert into public.mirror values

@@ -201,7 +201,7 @@ package final class ServerFollower {
   ///   - begin: Gets the token of the list first: the changes after it can be followed without a gap or repeat.
   ///   - body: Gets each event, newest origin time first.
   package func readSnapshot(
-    begin: (ChangeToken) throws -> Void, _ body: (QuakeRecord) throws -> Void
+    begin: (ChangeToken) throws -> Void, _ body: (EventRecord) throws -> Void
   ) throws {
     var token: ChangeToken?
     if stream != nil, case .snapshot(let announced) = place {

@@ -64,10 +64,10 @@ public final class FeedReader {
   public var format: FeedFormat { decoder.format }
   /// The columns that this feed can fill. The values of other columns are unknown, not null: an import must
   /// not change them.
-  public var columns: [QuakeColumn] { decoder.columns }
+  public var columns: [EventColumn] { decoder.columns }
   /// Those of `columns` that the feed does not have, but that follow from others: right for new events, and
   /// no reason to change stored ones.
-  public var inferredColumns: Set<QuakeColumn> { decoder.inferredColumns }
+  public var inferredColumns: Set<EventColumn> { decoder.inferredColumns }
   /// The metadata of the feed, complete when all events have been read. CSV, text and lines have none;
   /// QuakeML may tell when it was generated.
   public var metadata: FeedMetadata { decoder.metadata }
@@ -80,7 +80,7 @@ public final class FeedReader {
   ///
   /// Throws if the source fails, or if the feed as a whole is damaged: then the events returned so far are
   /// incomplete.
-  public func next(into record: inout QuakeRecord) throws(FeedError) -> FeedItem? {
+  public func next(into record: inout EventRecord) throws(FeedError) -> FeedItem? {
     record.removeAll()
     guard let event = try decoder.next(into: &record) else { return nil }
     recordsSeen += 1

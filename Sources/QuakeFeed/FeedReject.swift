@@ -65,9 +65,9 @@ public enum FeedItem: Sendable, Equatable {
 struct Rejection: Error {
   let reason: String
   /// The column with the invalid value, if the reason is about one.
-  let column: QuakeColumn?
+  let column: EventColumn?
 
-  init(_ reason: String, of column: QuakeColumn? = nil) {
+  init(_ reason: String, of column: EventColumn? = nil) {
     self.reason = reason
     self.column = column
   }

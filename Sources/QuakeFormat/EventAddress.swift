@@ -13,7 +13,7 @@ struct EventAddress {
 
   /// Calls `body` with the address of an event. Characters of the code that a URL cannot have everywhere are
   /// percent-encoded.
-  mutating func withAddress(of event: QuakeRecord, _ body: (UnsafeRawBufferPointer) -> Void) {
+  mutating func withAddress(of event: EventRecord, _ body: (UnsafeRawBufferPointer) -> Void) {
     buffer.removeAll(keepingCapacity: true)
     buffer += before
     event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
@@ -27,7 +27,7 @@ struct EventAddress {
 /// The headline that USGS would give an event: `M 4.5 - 10 km N of Town`, `M ? Explosion - ...`.
 enum EventTitle {
   /// Appends the headline.
-  static func append(_ event: QuakeRecord, to text: inout [UInt8]) {
+  static func append(_ event: EventRecord, to text: inout [UInt8]) {
     text += "M ".utf8
     if let magnitude = event.magnitude, magnitude.isFinite {
       let tenths = Int((magnitude.magnitude * 10).rounded())
@@ -54,7 +54,7 @@ enum EventTitle {
 
 extension TextWriter {
   /// Writes the headline of an event as the content of an element: its title, or magnitude and place.
-  mutating func headline(_ event: QuakeRecord) {
+  mutating func headline(_ event: EventRecord) {
     guard !event.has(.title) else { return xml(event, .title) }
     literal("M ")
     if let magnitude = event.magnitude, magnitude.isFinite {

@@ -15,11 +15,11 @@ public protocol EventWriter {
   /// recognises.
   ///
   /// - Parameter revision: How often the event has been written; nil: not known. QuakeML states it.
-  mutating func event(_ event: QuakeRecord, revision: Int64?)
+  mutating func event(_ event: EventRecord, revision: Int64?)
 
   /// Writes an event that is preferred to others of the same earthquake. Formats that cannot name these
   /// write the event alone.
-  mutating func event(_ event: QuakeRecord, revision: Int64?, others: [String])
+  mutating func event(_ event: EventRecord, revision: Int64?, others: [String])
 
   /// Writes what comes after the events.
   mutating func end()
@@ -30,7 +30,7 @@ public protocol EventWriter {
 
 extension EventWriter {
   /// Writes the event alone.
-  public mutating func event(_ event: QuakeRecord, revision: Int64?, others: [String]) {
+  public mutating func event(_ event: EventRecord, revision: Int64?, others: [String]) {
     self.event(event, revision: revision)
   }
 }
@@ -65,7 +65,7 @@ public struct DocumentHead: Sendable {
   }
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// Whether the row describes no earthquake now: its event is withdrawn or superseded.
   var isPast: Bool { has(.withdrawnAt) || has(.supersededBy) }
 

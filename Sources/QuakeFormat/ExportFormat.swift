@@ -51,12 +51,12 @@ public enum ExportFormat: String, Sendable, CaseIterable {
   public var hasRevisions: Bool { self == .quakeml }
 
   /// The columns that a document has, in the order of the table. No other column needs to be read.
-  public var columns: [QuakeColumn] {
-    let wanted: Set<QuakeColumn>
+  public var columns: [EventColumn] {
+    let wanted: Set<EventColumn>
     switch self {
-    case .ndjson: return QuakeColumn.allCases
+    case .ndjson: return EventColumn.allCases
     case .geojson:
-      wanted = Set(QuakeColumn.feed).union([.withdrawnAt, .supersededBy])
+      wanted = Set(EventColumn.feed).union([.withdrawnAt, .supersededBy])
     case .csv:
       wanted = [
         .code, .net, .type, .status, .magnitude, .magnitudeType, .place, .time, .updated,
@@ -79,7 +79,7 @@ public enum ExportFormat: String, Sendable, CaseIterable {
         .longitude, .latitude, .depth, .title, .url, .withdrawnAt, .supersededBy,
       ]
     }
-    return QuakeColumn.allCases.filter(wanted.contains)
+    return EventColumn.allCases.filter(wanted.contains)
   }
 
   /// Whether a document has a headline.

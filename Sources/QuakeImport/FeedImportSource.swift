@@ -17,7 +17,7 @@ public struct FeedImportSource: ImportSource {
   }
 
   /// Reads the next record, or returns a reject.
-  public func next(into record: inout QuakeRecord) throws -> ImportItem? {
+  public func next(into record: inout EventRecord) throws -> ImportItem? {
     switch try reader?.next(into: &record) {
     case nil: nil
     case .record: .record
@@ -30,9 +30,9 @@ public struct FeedImportSource: ImportSource {
   }
 
   /// The columns that the feed's format has.
-  public var columns: [QuakeColumn] { reader?.columns ?? QuakeColumn.feed }
+  public var columns: [EventColumn] { reader?.columns ?? EventColumn.feed }
   /// Those of them that the feed does not have, but infers.
-  public var inferredColumns: Set<QuakeColumn> { reader?.inferredColumns ?? [] }
+  public var inferredColumns: Set<EventColumn> { reader?.inferredColumns ?? [] }
   /// The feed's format; `none` if there is no body.
   public var format: String { reader?.format.rawValue ?? "none" }
   /// When the feed was generated, if it has stated that so far.

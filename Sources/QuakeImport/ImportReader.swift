@@ -7,7 +7,7 @@ struct ImportReader<Source: ImportSource> {
   /// The item; nil before the first, and after the last.
   private(set) var item: ImportItem?
   /// Its record, if it is one.
-  private(set) var record = QuakeRecord()
+  private(set) var record = EventRecord()
   private var mixture: MixtureCheck?
 
   init(_ source: Source) {
@@ -21,7 +21,7 @@ struct ImportReader<Source: ImportSource> {
   }
 
   /// The record that was read last; nil if the item is not a record.
-  var currentRecord: QuakeRecord? { if case .record = item { record } else { nil } }
+  var currentRecord: EventRecord? { if case .record = item { record } else { nil } }
 
   /// Refuses this item and all later ones that would mix simulated events with others.
   mutating func refuseMixture(over connection: Connection) throws {

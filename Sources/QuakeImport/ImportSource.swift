@@ -4,14 +4,14 @@ public import QuakeModel
 /// number.
 public protocol ImportSource {
   /// Reads the next record into `record`, or returns a reject; nil at the end.
-  mutating func next(into record: inout QuakeRecord) throws -> ImportItem?
+  mutating func next(into record: inout EventRecord) throws -> ImportItem?
 
   /// The columns that the source can fill. An import does not change the others.
-  var columns: [QuakeColumn] { get }
+  var columns: [EventColumn] { get }
 
   /// Those of `columns` that the source does not have, but infers. An import sets them in new events, and
   /// leaves them as they are in stored ones.
-  var inferredColumns: Set<QuakeColumn> { get }
+  var inferredColumns: Set<EventColumn> { get }
 
   /// `geojson`, `csv`, ...
   var format: String { get }
@@ -32,7 +32,7 @@ public protocol ImportSource {
 
 extension ImportSource {
   /// Most sources have all of their columns.
-  public var inferredColumns: Set<QuakeColumn> { [] }
+  public var inferredColumns: Set<EventColumn> { [] }
 
   /// A source may state it at any record.
   public var mayTellGenerated: Bool { true }

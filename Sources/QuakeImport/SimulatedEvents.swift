@@ -51,7 +51,7 @@ struct MixtureCheck {
   private var other: String?
 
   /// - Parameter first: The first record; nil: it was rejected.
-  init(first: QuakeRecord?, over connection: Connection) throws {
+  init(first: EventRecord?, over connection: Connection) throws {
     if let first {
       hasSimulated = first.isSimulated
       other = Self.realSource(of: first)
@@ -65,7 +65,7 @@ struct MixtureCheck {
   }
 
   /// The record's source, if that is a catalogue of events that happened.
-  private static func realSource(of record: QuakeRecord) -> String? {
+  private static func realSource(of record: EventRecord) -> String? {
     guard !record.isSimulated, let source = record.source, source != "local" else {
       return nil
     }
@@ -73,7 +73,7 @@ struct MixtureCheck {
   }
 
   /// Adds a later record; throws if it mixes simulated events with others.
-  mutating func add(_ record: QuakeRecord) throws {
+  mutating func add(_ record: EventRecord) throws {
     if record.isSimulated {
       hasSimulated = true
     } else if other == nil {

@@ -31,7 +31,7 @@ public struct EventCursor: Sendable, Hashable {
   let values: [Value?]
 
   /// The position of an event in a list of this order.
-  public init(of event: QuakeRecord, in order: [EventOrder]) {
+  public init(of event: EventRecord, in order: [EventOrder]) {
     self.order = EventOrder.total(order)
     values = self.order.map { order in
       switch order.column.kind {
@@ -126,7 +126,7 @@ extension EventCursor: CustomStringConvertible {
     self.values = values
   }
 
-  private static func value(_ text: String, _ kind: QuakeColumn.Kind) -> Value? {
+  private static func value(_ text: String, _ kind: EventColumn.Kind) -> Value? {
     switch kind {
     case .text: .text(text)
     case .float8: Double(text).map { .double($0) }

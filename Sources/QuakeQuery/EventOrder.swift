@@ -13,12 +13,12 @@ public struct EventOrder: Sendable, Hashable {
   }
 
   /// The column.
-  public var column: QuakeColumn
+  public var column: EventColumn
   /// The direction.
   public var direction: Direction
 
   /// An order by the values of a column. Texts are in the order of the database's collation.
-  public init(_ column: QuakeColumn, _ direction: Direction = .ascending) {
+  public init(_ column: EventColumn, _ direction: Direction = .ascending) {
     self.column = column
     self.direction = direction
   }
@@ -34,7 +34,7 @@ public struct EventOrder: Sendable, Hashable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let name = parts.first else { return nil }
     let isNegative = name.hasPrefix("-")
-    guard let column = QuakeColumn(name: isNegative ? name.dropFirst() : name) else { return nil }
+    guard let column = EventColumn(name: isNegative ? name.dropFirst() : name) else { return nil }
     self.init(column, isNegative ? .descending : .ascending)
     if parts.count == 2 {
       guard !isNegative, let direction = Direction(rawValue: String(parts[1])) else { return nil }
@@ -66,7 +66,7 @@ extension EventOrder: CustomStringConvertible {
   public var description: String { "\(column.name):\(direction.rawValue)" }
 }
 
-extension QuakeColumn {
+extension EventColumn {
   /// Whether every event has a value in it.
   var isNeverNull: Bool {
     switch self {

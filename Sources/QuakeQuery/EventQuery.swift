@@ -40,7 +40,7 @@ public struct EventQuery: Hashable, Sendable {
   /// had them, whenever they were imported; nil: now, or `asOf`, which has precedence.
   public var asOfFeed: Timestamp?
   /// Which events; only its conditions on events count.
-  public var filter = QuakeFilter()
+  public var filter = EventFilter()
   /// Which events to include that do not represent an earthquake now. Those whose code the query names are
   /// always included.
   public var past: Past = []
@@ -54,7 +54,7 @@ public struct EventQuery: Hashable, Sendable {
   public var order: [EventOrder] = [.newestFirst]
   /// The columns to read; the others have no value in the records, except that a page also reads the columns
   /// of its order.
-  public var columns = QuakeColumn.allCases
+  public var columns = EventColumn.allCases
   /// Only events after this position of the list. It must belong to the same order.
   public var after: EventCursor?
   /// The greatest number of events, from 1; nil: all.
@@ -68,7 +68,7 @@ public struct EventQuery: Hashable, Sendable {
 
   /// A query of those that pass a filter.
   public init(
-    _ filter: QuakeFilter, order: [EventOrder] = [.newestFirst], limit: Int64? = nil
+    _ filter: EventFilter, order: [EventOrder] = [.newestFirst], limit: Int64? = nil
   ) {
     self.filter = filter
     self.order = order
@@ -80,7 +80,7 @@ public struct EventQuery: Hashable, Sendable {
     where condition: EventCondition, _ more: EventCondition...,
     order: [EventOrder] = [.newestFirst], limit: Int64? = nil
   ) {
-    self.init(QuakeFilter(), order: order, limit: limit)
+    self.init(EventFilter(), order: order, limit: limit)
     filter.conditions = [condition] + more
   }
 
@@ -124,7 +124,7 @@ public struct EventQuery: Hashable, Sendable {
   ///   if `after` belongs to another order.
   @discardableResult
   package func read(
-    over connection: Connection, _ body: (QuakeRecord) throws -> Void
+    over connection: Connection, _ body: (EventRecord) throws -> Void
   ) throws -> EventCursor? {
     // A point of the history is found by a statement of its own.
     try connection.atOneMoment {
@@ -138,7 +138,7 @@ public struct EventQuery: Hashable, Sendable {
   /// - Throws: As `read`.
   @discardableResult
   package func readWithOthers(
-    over connection: Connection, _ body: (QuakeRecord, _ others: [String]) throws -> Void
+    over connection: Connection, _ body: (EventRecord, _ others: [String]) throws -> Void
   ) throws -> EventCursor? {
     try connection.atOneMoment {
       let hasOthers =
@@ -149,7 +149,7 @@ public struct EventQuery: Hashable, Sendable {
   }
 
   private func readNow(
-    over connection: Connection, withOthers: Bool, _ body: (QuakeRecord, [String]) throws -> Void
+    over connection: Connection, withOthers: Bool, _ body: (EventRecord, [String]) throws -> Void
   ) throws -> EventCursor? {
     var selection = try EventQuerySQL(self, over: connection)
     let total = try selection.addPage(of: self)
@@ -162,10 +162,10 @@ public struct EventQuery: Hashable, Sendable {
       select \(sql: rows.list(of: "q"))\(sql: others) \(sql: selection.text)
        order by \(sql: order) \(sql: selection.limit)
       """
-    var last: QuakeRecord?
+    var last: EventRecord?
     var count: Int64 = 0
     var hasMore = false
-    func take(_ event: QuakeRecord, _ others: [String]) throws {
+    func take(_ event: EventRecord, _ others: [String]) throws {
       // One more than the limit is read, which tells whether there is a next page.
       if let limit, count == limit {
         hasMore = true
@@ -192,7 +192,7 @@ public struct EventQuery: Hashable, Sendable {
   ///
   /// - Throws: As `read`.
   package func page(over connection: Connection) throws -> EventPage {
-    var events: [QuakeRecord] = []
+    var events: [EventRecord] = []
     let next = try read(over: connection) { events.append($0) }
     return EventPage(events: events, next: next)
   }
@@ -228,7 +228,7 @@ extension EventQuery {
 /// A part of a list of events.
 package struct EventPage: Hashable, Sendable {
   /// The events, in the order of the query.
-  package let events: [QuakeRecord]
+  package let events: [EventRecord]
   /// The query's `after` for the next page; nil: this page ends the list.
   package let next: EventCursor?
 }
@@ -236,11 +236,11 @@ package struct EventPage: Hashable, Sendable {
 /// Reads the rows of a statement that returns events. All statements of this module that do are read here.
 struct EventRows {
   /// The columns that the statement returns first, in the order of the table.
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
 
-  init(columns: some Sequence<QuakeColumn>) {
+  init(columns: some Sequence<EventColumn>) {
     let wanted = Set(columns)
-    self.columns = QuakeColumn.allCases.filter(wanted.contains)
+    self.columns = EventColumn.allCases.filter(wanted.contains)
   }
 
   /// The columns for the statement's select list; the event's code if there are none, since a row needs one.
@@ -250,7 +250,7 @@ struct EventRows {
 
   /// Runs a statement and passes each event to `body`.
   func read(
-    _ statement: SQL, over connection: Connection, _ body: (QuakeRecord) throws -> Void
+    _ statement: SQL, over connection: Connection, _ body: (EventRecord) throws -> Void
   ) throws {
     try connection.copyEvents(statement, columns: columns, body)
   }
@@ -258,7 +258,7 @@ struct EventRows {
   /// Runs a statement that returns another column after those of the event.
   func read(
     _ statement: SQL, over connection: Connection,
-    _ body: (QuakeRecord, BinaryValue) throws -> Void
+    _ body: (EventRecord, BinaryValue) throws -> Void
   ) throws {
     try connection.stream(statement) { rows in
       for row in 0..<rows.rowCount {

@@ -39,12 +39,12 @@ struct EventQuerySQL {
   /// The events, and those that were deleted and stay so, by whatever statement, as they were before; they count as
   /// withdrawn since.
   private static let withDeleted: SQL = {
-    let last = QuakeColumn.allCases.map { column -> SQL in
+    let last = EventColumn.allCases.map { column -> SQL in
       column == .withdrawnAt
         ? "coalesce(v.withdrawn_at, t.at)" : "v.\(identifier: column.name)"
     }
     return """
-      (select \(sql: QuakeColumn.list(of: "q" as SQL)) from quake.quake q
+      (select \(sql: EventColumn.list(of: "q" as SQL)) from quake.quake q
         union all
        select \(sql: last.joined(separator: ", "))
          from quake.change_transaction t

@@ -107,7 +107,7 @@ public final class QuakeDatabase: Sendable {
   /// - Parameter point: The point of the history; nil: now.
   /// - Throws: `StoreError` of kind `token` if the point is not in this history, or no longer; otherwise as
   ///   `check()`.
-  public func event(_ id: String, asOf point: HistoryBound? = nil) async throws -> QuakeRecord? {
+  public func event(_ id: String, asOf point: HistoryBound? = nil) async throws -> EventRecord? {
     try await withConnection { connection in
       let history = EventHistory(connection: connection)
       guard let point else { return try history.event(id) }

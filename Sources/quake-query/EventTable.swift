@@ -4,16 +4,16 @@ import QuakeTool
 
 /// A table of events for people.
 struct EventTable {
-  private let columns: [QuakeColumn]
+  private let columns: [EventColumn]
   /// Whether the user named no columns, and reads the table.
   private let isUsual: Bool
   private var table: FittedTable
 
   /// The columns of a table for which the user names none.
-  private static let usual: [QuakeColumn] = [.time, .magnitude, .depth, .place, .code]
+  private static let usual: [EventColumn] = [.time, .magnitude, .depth, .place, .code]
 
   /// A table of these columns on `output`, as wide as the terminal if standard output is one.
-  init(_ columns: [QuakeColumn]?, output: StandardOutput) {
+  init(_ columns: [EventColumn]?, output: StandardOutput) {
     isUsual = columns == nil
     let shown = columns ?? Self.usual
     self.columns = shown
@@ -31,13 +31,13 @@ struct EventTable {
   }
 
   /// - Parameter note: Follows the last column.
-  mutating func add(_ event: QuakeRecord, note: String = "") throws(OutputError) {
+  mutating func add(_ event: EventRecord, note: String = "") throws(OutputError) {
     try table.add(columns.map { cell($0, of: event) } + [TextTable.Cell(note)])
   }
 
   mutating func finish() throws(OutputError) { try table.finish() }
 
-  private func cell(_ column: QuakeColumn, of event: QuakeRecord) -> TextTable.Cell {
+  private func cell(_ column: EventColumn, of event: EventRecord) -> TextTable.Cell {
     guard event.has(column) else { return "" }
     if column == .magnitude, let magnitude = event.magnitude {
       return TextTable.Cell(Readable.shortest(magnitude), ChangeText.style(ofMagnitude: magnitude))

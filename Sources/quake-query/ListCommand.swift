@@ -86,7 +86,7 @@ enum ListCommand {
   }
 
   private static func print(
-    _ query: EventQuery, _ columns: [QuakeColumn]?, over connection: Connection,
+    _ query: EventQuery, _ columns: [EventColumn]?, over connection: Connection,
     _ arguments: ParsedArguments, onEvent: () -> Void
   ) throws -> EventCursor? {
     if arguments.flag("json") {
@@ -123,17 +123,17 @@ enum ListCommand {
   }
 
   private static func printJSON(
-    _ query: EventQuery, _ columns: [QuakeColumn]?, over connection: Connection,
+    _ query: EventQuery, _ columns: [EventColumn]?, over connection: Connection,
     _ arguments: ParsedArguments, onEvent: () -> Void
   ) throws -> EventCursor? {
     let lines = Lines(arguments)
     let columns = arguments.flag("codes") ? [.code] : columns
-    func write(_ event: QuakeRecord, _ others: [String]) throws {
+    func write(_ event: EventRecord, _ others: [String]) throws {
       onEvent()
       try lines.write(text: "") { json, drain in
         if columns != nil || !others.isEmpty {
           try json.quake(
-            event, columns: columns ?? QuakeColumn.allCases, others: others, drain: drain)
+            event, columns: columns ?? EventColumn.allCases, others: others, drain: drain)
         } else {
           try json.quake(event, drain: drain)
         }

@@ -27,7 +27,7 @@ enum ShowCommand {
       let others = try history.others(of: event)
       if lines.isJSON {
         try lines.write(text: "") {
-          try $0.quake(event, columns: QuakeColumn.allCases, others: others, drain: $1)
+          try $0.quake(event, columns: EventColumn.allCases, others: others, drain: $1)
         }
       } else {
         if !isFirst { try lines.write("\n") }
@@ -42,8 +42,8 @@ enum ShowCommand {
   /// The longest text that the schema allows, in bytes: this command never cuts texts.
   private static let limit = 64 * 1024
 
-  private static func write(_ event: QuakeRecord, _ others: [String], _ lines: Lines) throws {
-    let known = QuakeColumn.allCases.filter { event.has($0) }
+  private static func write(_ event: EventRecord, _ others: [String], _ lines: Lines) throws {
+    let known = EventColumn.allCases.filter { event.has($0) }
     let width = known.reduce(0) { max($0, $1.name.utf8.count) }
     for column in known {
       let gap = String(repeating: " ", count: width - column.name.utf8.count + 2)

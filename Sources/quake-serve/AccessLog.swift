@@ -12,7 +12,7 @@ struct AccessLog: Sendable {
   }
 
   /// Writes a request that has ended.
-  func write(_ record: QuakeServer.AccessRecord) {
+  func write(_ record: EventServer.AccessRecord) {
     let target = Self.printable(record.target)
     let milliseconds = record.duration.inSeconds * 1000
     let size = record.size.map { " \($0)" } ?? " stream"

@@ -99,7 +99,7 @@ struct ServeCommand {
 
   private let diagnostics: Diagnostics
   private let database: DatabaseAccess
-  private let settings: QuakeServer.Settings
+  private let settings: EventServer.Settings
   /// The command warns if the limit on open files allows fewer clients than this.
   private let neededConnections: Int
   private let drain: Duration
@@ -111,7 +111,7 @@ struct ServeCommand {
     self.diagnostics = diagnostics
     let listen = try Self.address("listen", arguments, or: "127.0.0.1:8080")
     database = try DatabaseAccess(arguments, diagnostics)
-    var settings = QuakeServer.Settings(
+    var settings = EventServer.Settings(
       listen: listen, database: database.settings, version: productVersion)
     if arguments.isGiven("metrics-listen") {
       settings.metricsListen = try Self.address("metrics-listen", arguments, or: "")
@@ -198,7 +198,7 @@ struct ServeCommand {
     _ = try database.connectToStore(wake: Signals.wakeDescriptor)
     let log = AccessLog(diagnostics)
     let logsAccess = logsAccess
-    let server = try QuakeServer(
+    let server = try EventServer(
       settings, onAccess: { if logsAccess { log.write($0) } },
       onFailure: { log.failed($0, $1) }, onNotice: { [diagnostics] in diagnostics.note($0) })
     let manager = ServiceManager(
@@ -221,7 +221,7 @@ struct ServeCommand {
   }
 
   /// Ends the streams, waits at most `drain` for requests in progress, then closes all connections.
-  private func end(_ server: QuakeServer) {
+  private func end(_ server: EventServer) {
     let deadline = Deadline(after: drain)
     server.beginDrain(within: drain)
     while server.requestsInProgress > 0, !deadline.hasPassed {

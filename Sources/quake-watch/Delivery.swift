@@ -19,7 +19,7 @@ final class Delivery {
   /// Which changes to hand over.
   struct Settings {
     var start = Start.now
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     /// After how many changes to end.
     var limit: Int64?
     /// With which transaction, or after which time, to end.
@@ -225,7 +225,7 @@ final class Delivery {
   }
 
   /// Whether the limit of the rate lets a change pass.
-  private func admits(_ event: QuakeRecord?, _ token: ChangeToken) -> Bool {
+  private func admits(_ event: EventRecord?, _ token: ChangeToken) -> Bool {
     guard let gate = settings.gate else { return true }
     guard gate.admits(event, of: handler.takesTransactions ? token : nil) else { return false }
     let count = gate.takeHeldBack()

@@ -11,7 +11,7 @@ final class RateGate {
   private var decision: (token: ChangeToken, admits: Bool)?
   /// The number of changes that were held back and not yet reported, and the largest event among them.
   private var unreported = 0
-  private var largest: QuakeRecord?
+  private var largest: EventRecord?
 
   init(_ limit: RateLimit, diagnostics: Diagnostics) {
     limiter = RateLimiter(limit)
@@ -23,7 +23,7 @@ final class RateGate {
   /// - Parameters:
   ///   - event: The event that it concerns, for the report.
   ///   - token: Its transaction, if all of its changes count as one; nil if the change counts by itself.
-  func admits(_ event: QuakeRecord?, of token: ChangeToken?) -> Bool {
+  func admits(_ event: EventRecord?, of token: ChangeToken?) -> Bool {
     if let token, let decision, decision.token == token {
       if !decision.admits { hold(event, isCounted: false) }
       return decision.admits
@@ -34,7 +34,7 @@ final class RateGate {
     return admits
   }
 
-  private func hold(_ event: QuakeRecord?, isCounted: Bool) {
+  private func hold(_ event: EventRecord?, isCounted: Bool) {
     if !isCounted { limiter.hold() }
     if unreported == 0 {
       diagnostics.note("more changes than \(limiter.limit.text): holding back the next ones")

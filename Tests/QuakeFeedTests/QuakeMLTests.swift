@@ -31,7 +31,7 @@ import Testing
   }
 
   private func records(_ text: String, _ options: FeedReader.Options = .init()) throws
-    -> [QuakeRecord]
+    -> [EventRecord]
   {
     let contents = try FeedContents(text, options: options)
     #expect(contents.rejects.isEmpty, "\(contents.rejects.first?.reason ?? "")")
@@ -175,7 +175,7 @@ import Testing
         of: "</origin>", with: "<evaluationStatus>rejected</evaluationStatus></origin>")
     }
     let good = Self.origin("o2", depth: "2000")
-    func event(_ parts: String) throws -> QuakeRecord {
+    func event(_ parts: String) throws -> EventRecord {
       try #require(
         try records(Self.document("<event publicID=\"smi:a.b/1\">\(parts)</event>")).first)
     }

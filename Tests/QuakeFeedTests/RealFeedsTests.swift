@@ -181,7 +181,7 @@ struct RealFeedsTests {
         BytesSource(bytes, pieceSize: { Int.random(in: 1...limit, using: &random) }))
       #expect(pieces.records.count == whole.records.count)
       for (one, other) in zip(pieces.records, whole.records) {
-        for column in QuakeColumn.feed {
+        for column in EventColumn.feed {
           #expect(one.text(.code) == other.text(.code))
           #expect(one.has(column) == other.has(column))
         }

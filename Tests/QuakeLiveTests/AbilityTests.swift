@@ -143,13 +143,13 @@ import Testing
     },
     "Batch update": Ability(state: "select code from quake.quake where validated order by code") {
       scene in
-      var strong = QuakeFilter()
+      var strong = EventFilter()
       strong.minimumMagnitude = 5
       return try await apply(.validate, EventSelection(strong), scene)
     },
     "Batch delete with a limit": Ability(state: "select code from quake.quake order by code") {
       scene in
-      var weak = QuakeFilter()
+      var weak = EventFilter()
       weak.maximumMagnitude = 5
       var selection = EventSelection(weak)
       selection.limit = 1

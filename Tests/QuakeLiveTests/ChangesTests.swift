@@ -42,8 +42,8 @@ import Testing
     #expect(try await large.value == expected.filter { $0.hasSuffix(":1") })
   }
 
-  private static func magnitude(_ minimum: Double) -> QuakeFilter {
-    var filter = QuakeFilter()
+  private static func magnitude(_ minimum: Double) -> EventFilter {
+    var filter = EventFilter()
     filter.minimumMagnitude = minimum
     return filter
   }

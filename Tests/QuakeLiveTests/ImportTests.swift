@@ -19,8 +19,8 @@ import Testing
     try database.test.connect().execute("select count(*) from quake.quake").integer(0, 0)
   }
 
-  private static func record(_ number: Int) -> QuakeRecord {
-    var quake = QuakeRecord()
+  private static func record(_ number: Int) -> EventRecord {
+    var quake = EventRecord()
     quake.code = "local\(number)"
     quake.time = Timestamp(Date(timeIntervalSince1970: 1_700_000_000 + Double(number)))
     (quake.latitude, quake.longitude) = (37.5, 143.2)
@@ -31,7 +31,7 @@ import Testing
   /// Records that are made when they are asked for.
   private static func records(
     _ count: Int, made: Tally = Tally(), then error: (any Error)? = nil
-  ) -> AsyncThrowingStream<QuakeRecord, any Error> {
+  ) -> AsyncThrowingStream<EventRecord, any Error> {
     AsyncThrowingStream {
       let number = made.total
       made.add(1)
@@ -45,7 +45,7 @@ import Testing
   /// server has dropped a database, which waits for the import's COPY.
   private func importEvents<Records: AsyncSequence & Sendable>(
     _ records: Records
-  ) async throws -> ImportReport where Records.Element == QuakeRecord {
+  ) async throws -> ImportReport where Records.Element == EventRecord {
     try await OwnThread.run { [database] in
       try await database.live.importEvents(
         records, named: "bulletin",
@@ -91,7 +91,7 @@ import Testing
     var unnamed = Self.record(-2)
     unnamed.code = nil
     let bad = [nowhere, unnamed]
-    let (records, sender) = AsyncStream<QuakeRecord>.makeStream()
+    let (records, sender) = AsyncStream<EventRecord>.makeStream()
     for record in bad + (0..<1000).map(Self.record) { sender.yield(record) }
     sender.finish()
     let report = try await importEvents(records)
@@ -106,7 +106,7 @@ import Testing
     try database.test.connect().execute("update quake.quake set place = 'here'")
     var revised = Self.record(5)
     revised.magnitude = 6.5
-    let one = AsyncStream<QuakeRecord> { [revised] in
+    let one = AsyncStream<EventRecord> { [revised] in
       $0.yield(revised)
       $0.finish()
     }
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test func aCancelledImportLeavesNothingAndNoConnection() async throws {
-    let (records, sender) = AsyncStream<QuakeRecord>.makeStream()
+    let (records, sender) = AsyncStream<EventRecord>.makeStream()
     for number in 0..<500 { sender.yield(Self.record(number)) }
     try await OwnThread.run { [database] in
       let importing = Task(executorPreference: OwnThread.shared) {

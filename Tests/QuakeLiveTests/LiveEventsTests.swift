@@ -222,7 +222,7 @@ import Testing
   func aLiveListIsAlwaysTheTableAtItsToken(seed: UInt64) async throws {
     let database = database
     let order = Self.orders[Int(seed)]
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     if seed % 2 == 0 { filter.minimumMagnitude = 3 }
     let live = database.live.live(EventQuery(filter, order: order))
     let rounds = 3
@@ -232,7 +232,7 @@ import Testing
         try Self.write(to: database.test, seed: seed, rounds: rounds, seen: seen)
       }
       let connection = try database.test.connect()
-      var copy: [QuakeRecord] = []
+      var copy: [EventRecord] = []
       var updates = 0
       for try await update in live {
         updates += 1
@@ -326,10 +326,10 @@ import Testing
   /// The list as the database has it.
   private static func table(
     _ connection: Connection, at token: ChangeToken, order: [EventOrder]
-  ) throws -> [QuakeRecord] {
+  ) throws -> [EventRecord] {
     let expression = order.map { "\($0.column.name) \($0.direction.rawValue) nulls last" }
       .joined(separator: ", ")
-    let columns = QuakeColumn.allCases.map(\.name).joined(separator: ", ")
+    let columns = EventColumn.allCases.map(\.name).joined(separator: ", ")
     let rows = try connection.execute(
       SQL(
         trusted: """

@@ -8,7 +8,7 @@ import Testing
     ("simUS6000abav", "usgs"), ("sim:us6000", "sim"), ("ingv:simus6000abav", "ingv"), ("", "usgs"),
   ])
   func aCodeTellsItsCatalogue(code: String, source: String) {
-    var record = QuakeRecord()
+    var record = EventRecord()
     record.set(.code, code)
     record.set(.source, source)
     #expect(record.codeTellsSource)

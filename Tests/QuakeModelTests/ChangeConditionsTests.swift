@@ -7,8 +7,8 @@ import Testing
   private static func event(
     magnitude: Double? = nil, depth: Double? = nil, at epicentre: (Double, Double)? = nil,
     age: Int64 = 0, withdrawn: Bool = false, superseded: Bool = false
-  ) -> QuakeRecord {
-    var record = QuakeRecord()
+  ) -> EventRecord {
+    var record = EventRecord()
     record.set(.code, "a")
     record.set(.time, Timestamp(microseconds: moment.microseconds - age * 1_000_000))
     if let magnitude { record.set(.magnitude, magnitude) }
@@ -24,7 +24,7 @@ import Testing
 
   private static let moment = Timestamp(microseconds: 1_700_000_000_000_000)
 
-  private static func change(_ old: QuakeRecord?, _ new: QuakeRecord?) -> Change {
+  private static func change(_ old: EventRecord?, _ new: EventRecord?) -> Change {
     let op: ChangeOperation =
       old == nil ? (new == nil ? .truncate : .insert) : new == nil ? .delete : .update
     return Change(
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func anEventEntersAndLeavesTheSelection() {
-    var enters = QuakeFilter()
+    var enters = EventFilter()
     enters.minimumMagnitude = 6
     var leaves = enters
     enters.changeConditions.enters = true
@@ -52,7 +52,7 @@ import Testing
       (large, gone, false, true), (gone, large, true, false), (large, other, false, true),
       (other, large, true, false), (gone, other, false, false), (gone, nil, false, false),
       (nil, nil, false, true), (Self.event(), large, true, false),
-    ] as [(QuakeRecord?, QuakeRecord?, Bool, Bool)] {
+    ] as [(EventRecord?, EventRecord?, Bool, Bool)] {
       let change = Self.change(old, new)
       #expect(enters.accepts(change) == isEntry, "\(change)")
       #expect(leaves.accepts(change) == isExit, "\(change)")
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func aRevisionCountsFromTheLimitOn() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.changeConditions.magnitudeChange = 0.3
     for (old, new, passes) in [
       (5.9, 6.2, true), (6.2, 5.9, true), (5.9, 6.1, false), (5.0, 5.0, false), (nil, 5.0, true),
@@ -95,7 +95,7 @@ import Testing
 
   /// An alert wants to know of new large events, and of large revisions.
   @Test func oneOfSeveralIsEnough() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 6
     filter.changeConditions.enters = true
     filter.changeConditions.magnitudeChange = 0.3
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func theAgeCountsFromTheTimeOfTheChange() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.newerThan = .seconds(3600)
     #expect(filter.accepts(Self.change(nil, Self.event(age: 3600))))
     #expect(!filter.accepts(Self.change(nil, Self.event(age: 3601))))

@@ -14,8 +14,8 @@ import Testing
       counts: ChangeCounts(inserted: 2, updated: 1))
   }
 
-  private func record(_ magnitude: Double) throws -> QuakeRecord {
-    var record = QuakeRecord()
+  private func record(_ magnitude: Double) throws -> EventRecord {
+    var record = EventRecord()
     record.set(.code, "us7000pn9s")
     record.set(.source, "usgs")
     record.set(.magnitude, magnitude)
@@ -173,10 +173,10 @@ import Testing
       123_456_789.25, 1e300, .nan, .infinity, .leastNonzeroMagnitude,
     ]
     for round in 0..<60 {
-      var short = QuakeRecord()
-      var long = QuakeRecord()
+      var short = EventRecord()
+      var long = EventRecord()
       long.set(.code, String(repeating: "x", count: 9000))
-      for column in QuakeColumn.allCases {
+      for column in EventColumn.allCases {
         guard round > 0, Int.random(in: 0..<4, using: &generator) > 0 else {
           long.setNull(column)
           continue

@@ -2,8 +2,8 @@ import QuakeModel
 import Testing
 
 @Suite struct EventConditionTests {
-  private var event: QuakeRecord {
-    var event = QuakeRecord()
+  private var event: EventRecord {
+    var event = EventRecord()
     event.set(.code, "us1")
     event.set(.magnitude, 4.5)
     event.set(.depth, -1.5)
@@ -18,9 +18,9 @@ import Testing
   }
 
   private func passes(
-    _ event: QuakeRecord? = nil, _ change: (inout QuakeFilter) -> Void
+    _ event: EventRecord? = nil, _ change: (inout EventFilter) -> Void
   ) -> Bool {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     change(&filter)
     return filter.accepts(event ?? self.event)
   }
@@ -54,8 +54,8 @@ import Testing
   }
 
   @Test func aConditionDoesNotHoldForAnEventWithoutTheValue() {
-    let none = QuakeRecord()
-    let filters: [(inout QuakeFilter) -> Void] = [
+    let none = EventRecord()
+    let filters: [(inout EventFilter) -> Void] = [
       { $0.maximumMagnitude = 9 }, { $0.minimumDepth = -10 }, { $0.maximumDepth = 700 },
       { $0.minimumFelt = 0 }, { $0.places = ["a"] }, { $0.networks = ["us"] },
       { $0.sources = ["usgs"] }, { $0.alerts = ["green"] }, { $0.statuses = ["reviewed"] },

@@ -47,9 +47,9 @@ import Testing
   }
 
   @Test func aFilterTakesEverySpellingOfAType() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     func accepts(_ type: String?) -> Bool {
-      var event = QuakeRecord()
+      var event = EventRecord()
       if let type { event.set(.type, type) }
       return filter.accepts(event)
     }

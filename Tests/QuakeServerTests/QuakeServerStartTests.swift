@@ -20,12 +20,12 @@ import Testing
   }
 
   private let database: TestDatabase
-  private var settings: QuakeServer.Settings
+  private var settings: EventServer.Settings
 
   init() throws {
     database = try TestDatabase()
     let address = try #require(ListenAddress("127.0.0.1:0"))
-    settings = QuakeServer.Settings(
+    settings = EventServer.Settings(
       listen: address,
       database: ConnectionSettings(database.conninfo, applicationName: "server-start"),
       version: "1")
@@ -78,7 +78,7 @@ import Testing
       for _ in 0..<5 {
         let witness = Witness(gone)
         do {
-          let server = try QuakeServer(
+          let server = try EventServer(
             settings, onAccess: { _ in }, onFailure: { _, _ in }, onNotice: { witness.take($0) })
           throw ToolProcess.Failure(description: "a second server listens on \(server.address)")
         } catch is ListenError {}

@@ -37,9 +37,9 @@ import Testing
       "analyze quake.quake")
   }
 
-  private func all() throws -> [QuakeRecord] { try EventQuery().page(over: connection).events }
+  private func all() throws -> [EventRecord] { try EventQuery().page(over: connection).events }
 
-  private func codes(_ events: [QuakeRecord]) -> [String] { events.map { $0.text(.code) ?? "" } }
+  private func codes(_ events: [EventRecord]) -> [String] { events.map { $0.text(.code) ?? "" } }
 
   @Test func aTinyCoordinateDoesNotMakeAQueryFail() throws {
     try connection.run(
@@ -51,7 +51,7 @@ import Testing
     for (latitude, longitude) in [(0, 0), (90, 0), (0, 20), (1e-200, 20), (-90, 1e-300)] {
       for radius in [1, 9000, 15718.4, 30000] {
         var query = EventQuery()
-        query.filter.circle = QuakeFilter.Circle(
+        query.filter.circle = EventFilter.Circle(
           radius: radius, latitude: latitude, longitude: longitude)
         let found = codes(try query.page(over: connection).events)
         #expect(found.sorted() == codes(try all().filter(query.filter.accepts)).sorted())
@@ -76,8 +76,8 @@ import Testing
 
   // MARK: Filters
 
-  private static func filter(using generator: inout SeededGenerator) -> QuakeFilter {
-    var filter = QuakeFilter()
+  private static func filter(using generator: inout SeededGenerator) -> EventFilter {
+    var filter = EventFilter()
     func maybe(_ body: () -> Void) {
       if Int.random(in: 0..<5, using: &generator) == 0 { body() }
     }
@@ -192,7 +192,7 @@ import Testing
         ('near-east', '2024-01-01Z', 179.5, 0.1), ('near-west', '2024-01-01Z', -179.5, -0.1),
         ('polar', '2024-01-01Z', -100, 89.5), ('corner', '2024-01-01Z', 180, 90)
       """)
-    func inside(_ circle: QuakeFilter.Circle) throws -> Set<String> {
+    func inside(_ circle: EventFilter.Circle) throws -> Set<String> {
       let found = try connection.table(
         "select code from quake.within($1, $2, $3)",
         [.double(circle.latitude), .double(circle.longitude), .double(circle.radius)])
@@ -202,7 +202,7 @@ import Testing
       #expect(Set(codes(try all().filter(query.filter.accepts))) == Set(found))
       return Set(found)
     }
-    func inside(_ box: QuakeFilter.BoundingBox) throws -> Set<String> {
+    func inside(_ box: EventFilter.BoundingBox) throws -> Set<String> {
       let found = try connection.table(
         "select code from quake.in_box($1, $2, $3, $4)",
         [.double(box.west), .double(box.south), .double(box.east), .double(box.north)])
@@ -214,12 +214,12 @@ import Testing
     }
     func circle(_ radius: Double, _ latitude: Double, _ longitude: Double) throws -> Set<String> {
       try inside(
-        try #require(QuakeFilter.Circle(radius: radius, latitude: latitude, longitude: longitude)))
+        try #require(EventFilter.Circle(radius: radius, latitude: latitude, longitude: longitude)))
     }
     func box(_ west: Double, _ south: Double, _ east: Double, _ north: Double) throws -> Set<String>
     {
       try inside(
-        try #require(QuakeFilter.BoundingBox(west: west, south: south, east: east, north: north)))
+        try #require(EventFilter.BoundingBox(west: west, south: south, east: east, north: north)))
     }
     #expect(try circle(100, 89.9, 45).isSuperset(of: ["north", "polar", "corner"]))
     #expect(try circle(0.001, -90, 0) == ["south"])
@@ -265,7 +265,7 @@ import Testing
   // MARK: Order and pages
 
   /// Whether an event comes before another, by the documented rule, without the database.
-  private func isBefore(_ left: QuakeRecord, _ right: QuakeRecord, _ orders: [EventOrder]) -> Bool {
+  private func isBefore(_ left: EventRecord, _ right: EventRecord, _ orders: [EventOrder]) -> Bool {
     for order in orders {
       let result: Int
       func compare<Value: Comparable>(_ left: Value?, _ right: Value?) -> Int {
@@ -422,7 +422,7 @@ import Testing
 
   @Test(arguments: [EventKey.region, .place, .network, .type, .status])
   func aQuerySummarisesGroupsAndSections(key: EventKey) throws {
-    func value(_ event: QuakeRecord) -> String? {
+    func value(_ event: EventRecord) -> String? {
       switch key {
       case .region: event.text(.place).flatMap(PlaceName.region)
       case .place: event.text(.place).flatMap(PlaceName.locality)

@@ -23,7 +23,7 @@ package struct ChangeParser {
   /// The event of a snapshot that a text is, with its token and position; nil with `problem` if it is none.
   package func snapshot(
     _ text: [UInt8], problem: inout String
-  ) -> (record: QuakeRecord, token: ChangeToken, position: Int64)? {
+  ) -> (record: EventRecord, token: ChangeToken, position: Int64)? {
     guard let form = form(text, problem: &problem) else { return nil }
     guard form.op == "snapshot", let token = form.token, let position = form.position,
       let record = form.new
@@ -103,8 +103,8 @@ struct ChangeForm {
   private(set) var op = ""
   private(set) var code: String?
   private(set) var changed: [String] = []
-  private(set) var old: QuakeRecord?
-  private(set) var new: QuakeRecord?
+  private(set) var old: EventRecord?
+  private(set) var new: EventRecord?
   /// Of a reset.
   private(set) var reason = ""
   private(set) var after: ChangeToken?

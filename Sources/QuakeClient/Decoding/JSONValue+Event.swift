@@ -1,13 +1,13 @@
 internal import QuakeModel
 
 extension JSONValue {
-  private static let columns: [(column: QuakeColumn, name: [UInt8])] =
-    QuakeColumn.allCases.map { ($0, Array($0.name.utf8)) }
+  private static let columns: [(column: EventColumn, name: [UInt8])] =
+    EventColumn.allCases.map { ($0, Array($0.name.utf8)) }
 
   /// An event: an object with a member for each column, or null. Members that are no columns are skipped.
-  func event() throws(JSONReader.Invalid) -> QuakeRecord? {
+  func event() throws(JSONReader.Invalid) -> EventRecord? {
     if isNull { return nil }
-    var record = QuakeRecord()
+    var record = EventRecord()
     // The columns come in their order.
     var expected = 0
     for (name, value) in try object() {
@@ -24,7 +24,7 @@ extension JSONValue {
   }
 
   private func set(
-    _ column: QuakeColumn, of record: inout QuakeRecord
+    _ column: EventColumn, of record: inout EventRecord
   ) throws(JSONReader.Invalid) {
     switch column.kind {
     case .text: record.set(column, utf8: try utf8())

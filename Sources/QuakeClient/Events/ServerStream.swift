@@ -212,7 +212,7 @@ enum StreamEvent {
   /// The list that was asked for begins, as of the token.
   case beginning(ChangeToken)
   /// An event of the present list.
-  case snapshot(QuakeRecord, ChangeToken)
+  case snapshot(EventRecord, ChangeToken)
   /// Everything up to the token has been sent.
   case heartbeat(ChangeToken)
   /// The history cannot be continued for this reason. A snapshot as of the token follows.

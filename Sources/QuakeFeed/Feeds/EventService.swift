@@ -11,12 +11,12 @@ public struct EventService: Sendable {
   /// more than the region, and `contains` decides.
   public struct Region: Sendable, Hashable {
     /// A box, which may cross the 180th meridian; nil: anywhere.
-    public var box: QuakeFilter.BoundingBox?
+    public var box: EventFilter.BoundingBox?
     /// A circle; nil: anywhere.
-    public var circle: QuakeFilter.Circle?
+    public var circle: EventFilter.Circle?
 
     /// The region where both hold.
-    public init(box: QuakeFilter.BoundingBox? = nil, circle: QuakeFilter.Circle? = nil) {
+    public init(box: EventFilter.BoundingBox? = nil, circle: EventFilter.Circle? = nil) {
       self.box = box
       self.circle = circle
     }
@@ -25,7 +25,7 @@ public struct EventService: Sendable {
     private static let leastKilometres = 110.5
 
     /// Whether an event lies in it; false if it has no epicentre.
-    public func contains(_ record: QuakeRecord) -> Bool {
+    public func contains(_ record: EventRecord) -> Bool {
       guard box != nil || circle != nil else { return true }
       guard let longitude = record.longitude, let latitude = record.latitude
       else { return false }

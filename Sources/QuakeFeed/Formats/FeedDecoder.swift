@@ -7,20 +7,20 @@ import QuakeModel
 protocol FeedDecoder: AnyObject {
   var format: FeedFormat { get }
   /// The columns that the feed can fill.
-  var columns: [QuakeColumn] { get }
+  var columns: [EventColumn] { get }
   /// Those of `columns` that the feed does not have, but that follow from others.
-  var inferredColumns: Set<QuakeColumn> { get }
+  var inferredColumns: Set<EventColumn> { get }
   /// The metadata of the feed, complete when all events have been read.
   var metadata: FeedMetadata { get }
   /// Whether `metadata` may still tell when the feed was generated.
   var mayTellGenerated: Bool { get }
 
   /// Reads the next event into `record`, which must be empty; nil after the last.
-  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent?
+  func next(into record: inout EventRecord) throws(FeedError) -> DecodedEvent?
 }
 
 extension FeedDecoder {
-  var inferredColumns: Set<QuakeColumn> { [] }
+  var inferredColumns: Set<EventColumn> { [] }
   var metadata: FeedMetadata { FeedMetadata() }
   var mayTellGenerated: Bool { false }
 }

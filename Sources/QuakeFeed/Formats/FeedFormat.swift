@@ -86,16 +86,16 @@ extension FeedFormat {
         .init("locality", .place, .text),
         .init("quality", .status, .text),
       ]
-    case .ndjson: QuakeColumn.feed.map { .init($0.key, $0, .init($0.kind)) }
+    case .ndjson: EventColumn.feed.map { .init($0.key, $0, .init($0.kind)) }
     case .usgsCSV, .fdsnText, .quakeML, .seisComP: []
     }
   }
 
   /// The columns that a GeoJSON feature of this format can fill.
-  var featureColumns: [QuakeColumn] {
-    let always: Set<QuakeColumn> = [.code, .source, .longitude, .latitude, .depth]
+  var featureColumns: [EventColumn] {
+    let always: Set<EventColumn> = [.code, .source, .longitude, .latitude, .depth]
     let carried = always.union(properties.map(\.column))
-    return QuakeColumn.feed.filter(carried.contains)
+    return EventColumn.feed.filter(carried.contains)
   }
 }
 

@@ -11,7 +11,7 @@ enum FieldCheck {
   /// The most bytes of a code, and of each id that an event lists, because both are keys.
   static let maximumCodeBytes = 256
 
-  private static func limit(of column: QuakeColumn) -> Int {
+  private static func limit(of column: EventColumn) -> Int {
     switch column {
     case .code: maximumCodeBytes
     case .place, .title, .url, .detail, .ids, .sources, .types: maximumTextBytes
@@ -24,7 +24,7 @@ enum FieldCheck {
   /// Sources write unknown values as NaN, as a magnitude such as -9, or as a negative number where no value can
   /// be negative: those become null. Longitudes of 180 to 360 degrees are converted.
   static func set(
-    _ value: Double, _ column: QuakeColumn, in record: inout QuakeRecord
+    _ value: Double, _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     guard !value.isNaN else { return record.setNull(column) }
     guard value.isFinite else { throw Rejection("The \(name(column)) is not a finite number.") }
@@ -62,7 +62,7 @@ enum FieldCheck {
   /// Sets a whole number after checking that the column can hold it. A negative number means that the value is
   /// unknown.
   static func set(
-    integer value: Int, _ column: QuakeColumn, in record: inout QuakeRecord
+    integer value: Int, _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     guard value >= 0 else { return record.setNull(column) }
     let fits = column.kind == .int2 ? Int16(exactly: value) != nil : Int32(exactly: value) != nil
@@ -73,7 +73,7 @@ enum FieldCheck {
   /// Sets a text, known to be UTF-8, after checking its size and that it holds no NUL, which
   /// PostgreSQL cannot store. A type of events gets QuakeML's spelling.
   static func set(
-    utf8: UnsafeRawBufferPointer, _ column: QuakeColumn, in record: inout QuakeRecord
+    utf8: UnsafeRawBufferPointer, _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     if let start = utf8.baseAddress, memchr(start, 0, utf8.count) != nil {
       throw Rejection("The \(name(column)) contains the character NUL.")
@@ -100,7 +100,7 @@ enum FieldCheck {
 
   /// Checks the required columns, and under the strict rule also magnitude and place. A record that says that
   /// its event was deleted needs the code alone.
-  static func checkComplete(_ record: QuakeRecord, strict: Bool) throws(Rejection) {
+  static func checkComplete(_ record: EventRecord, strict: Bool) throws(Rejection) {
     guard record.has(.code) else { throw Rejection("The event has no code.") }
     if record.isDeletion { return }
     guard record.has(.time) else { throw Rejection("The event has no time.", of: .time) }
@@ -117,7 +117,7 @@ enum FieldCheck {
   }
 
   /// The column's name as words.
-  static func name(_ column: QuakeColumn) -> String {
+  static func name(_ column: EventColumn) -> String {
     String(column.name.map { $0 == "_" ? " " : $0 })
   }
 
@@ -131,10 +131,10 @@ enum FieldCheck {
 package enum RecordCheck {
   /// Gives the record's values the form that those of feeds have. Returns why the record cannot be imported, as
   /// a sentence; nil: it can.
-  package static func normalise(_ record: inout QuakeRecord) -> (text: String, isOfTime: Bool)? {
-    var checked = QuakeRecord()
+  package static func normalise(_ record: inout EventRecord) -> (text: String, isOfTime: Bool)? {
+    var checked = EventRecord()
     do throws(Rejection) {
-      for column in QuakeColumn.allCases where record.has(column) {
+      for column in EventColumn.allCases where record.has(column) {
         switch column.kind {
         case .float8:
           if let value = record.double(column) {
@@ -161,7 +161,7 @@ package enum RecordCheck {
   }
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// Sets `source` to the catalogue that the code tells.
   mutating func setInferredSource(scratch: inout [UInt8]) {
     scratch.removeAll(keepingCapacity: true)

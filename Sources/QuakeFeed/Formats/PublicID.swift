@@ -117,7 +117,7 @@ struct PublicIDCheck {
 
   /// Adds the identifier of an event. Throws if another one of the document leads to the same code.
   mutating func check(
-    _ id: PublicID?, of record: QuakeRecord, line: Int, in input: InputBuffer
+    _ id: PublicID?, of record: EventRecord, line: Int, in input: InputBuffer
   ) throws(FeedError) {
     guard let id, let other = record.withUTF8(.code, { add(id, code: $0) }) else { return }
     throw FeedError(

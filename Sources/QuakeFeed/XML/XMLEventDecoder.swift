@@ -3,7 +3,7 @@ import QuakeModel
 /// Decodes the events of QuakeML and of SeisComP's XML.
 final class XMLEventDecoder: FeedDecoder {
   let format: FeedFormat
-  let columns = QuakeColumn.feed.filter {
+  let columns = EventColumn.feed.filter {
     switch $0 {
     case .code, .net, .netCode, .source, .type, .status, .magnitude, .magnitudeType, .place, .time,
       .updated, .longitude, .latitude, .depth, .nst, .dmin, .rms, .gap:
@@ -45,7 +45,7 @@ final class XMLEventDecoder: FeedDecoder {
     XMLIdentity(scanner.event, centre: options.centre, service: options.service)
   }
 
-  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+  func next(into record: inout EventRecord) throws(FeedError) -> DecodedEvent? {
     var hasNext = isFirst
     isFirst = false
     if !hasNext { hasNext = try scanner.next() }
@@ -63,7 +63,7 @@ final class XMLEventDecoder: FeedDecoder {
   }
 
   /// - Returns: The event's publicID, if its code is the name in it.
-  private func decode(into record: inout QuakeRecord) throws(Rejection) -> PublicID? {
+  private func decode(into record: inout EventRecord) throws(Rejection) -> PublicID? {
     let event = scanner.event
     guard let identity else {
       throw Rejection("The event's publicID does not tell the data centre.")
@@ -130,7 +130,7 @@ final class XMLEventDecoder: FeedDecoder {
       ?? event.magnitudes.first
   }
 
-  private func set(_ origin: XMLOrigin, in record: inout QuakeRecord) throws(Rejection) {
+  private func set(_ origin: XMLOrigin, in record: inout EventRecord) throws(Rejection) {
     try read(origin.time, .time, .instant, in: &record)
     try read(origin.longitude, .longitude, .number, in: &record)
     try read(origin.latitude, .latitude, .number, in: &record)
@@ -159,7 +159,7 @@ final class XMLEventDecoder: FeedDecoder {
   ]
 
   private func setDescription(
-    of event: XMLEvent, isOwn: Bool, in record: inout QuakeRecord
+    of event: XMLEvent, isOwn: Bool, in record: inout EventRecord
   ) throws(Rejection) {
     for kind in Self.descriptionKinds {
       let found = event.descriptions.first { $0.kind.elementsEqual(kind.utf8) }
@@ -171,7 +171,7 @@ final class XMLEventDecoder: FeedDecoder {
   }
 
   private func setType(
-    of event: XMLEvent, isOwn: Bool, in record: inout QuakeRecord
+    of event: XMLEvent, isOwn: Bool, in record: inout EventRecord
   ) throws(Rejection) {
     if isOwn, let exact = event[.type] { return try setExact(exact, .type, in: &record) }
     // Some programs write the name of a missing value.
@@ -183,7 +183,7 @@ final class XMLEventDecoder: FeedDecoder {
 
   /// Sets a text; nothing if it is empty.
   private func set(
-    _ text: [UInt8], _ column: QuakeColumn, in record: inout QuakeRecord
+    _ text: [UInt8], _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     guard !text.isEmpty else { return }
     try TextReading.text.set(text, column, in: &record)
@@ -191,7 +191,7 @@ final class XMLEventDecoder: FeedDecoder {
 
   /// Sets a text of our own, which may be empty.
   private func setExact(
-    _ escaped: [UInt8]?, _ column: QuakeColumn, in record: inout QuakeRecord
+    _ escaped: [UInt8]?, _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     guard let escaped else { return }
     guard let text = XMLIdentity.unescaped(escaped) else {
@@ -201,14 +201,14 @@ final class XMLEventDecoder: FeedDecoder {
   }
 
   private func read(
-    _ text: [UInt8], _ column: QuakeColumn, _ reading: TextReading, in record: inout QuakeRecord
+    _ text: [UInt8], _ column: EventColumn, _ reading: TextReading, in record: inout EventRecord
   ) throws(Rejection) {
     guard !text.isEmpty else { return }
     try reading.set(text, column, in: &record)
   }
 
   private static func wrong(
-    _ column: QuakeColumn, _ text: [UInt8], _ expected: String
+    _ column: EventColumn, _ text: [UInt8], _ expected: String
   ) -> Rejection {
     let found = text.prefix(64).withUnsafeBytes { FeedReject.text($0) }
     return Rejection(

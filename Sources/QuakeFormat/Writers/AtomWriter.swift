@@ -36,7 +36,7 @@ struct AtomWriter: EventWriter {
     out.literal("\">Quake</generator>\n")
   }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     out.literal("<entry><id>urn:x-quake:event:")
     code(event)
     out.literal("</id><title>")
@@ -85,7 +85,7 @@ struct AtomWriter: EventWriter {
   }
 
   /// A sentence for people; an entry without a link must have one.
-  private mutating func summary(_ event: QuakeRecord) {
+  private mutating func summary(_ event: EventRecord) {
     out.literal("<summary>")
     out.headline(event)
     if let time = event.time {
@@ -110,7 +110,7 @@ struct AtomWriter: EventWriter {
   }
 
   /// The event's code, with what an identifier cannot have as `%` and two hexadecimal digits.
-  private mutating func code(_ event: QuakeRecord) {
+  private mutating func code(_ event: EventRecord) {
     var bytes: [UInt8] = []
     event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
       if let code { PercentEncoding.append(code, to: &bytes) }

@@ -22,7 +22,7 @@ struct CSVWriter: EventWriter {
 
   mutating func begin(_ head: DocumentHead) { out.literal(Self.header) }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     if let time = event.time { out.timestamp(time) }
     number(event, .latitude)
     number(event, .longitude)
@@ -56,13 +56,13 @@ struct CSVWriter: EventWriter {
     out.removeAll()
   }
 
-  private mutating func number(_ event: QuakeRecord, _ column: QuakeColumn) {
+  private mutating func number(_ event: EventRecord, _ column: EventColumn) {
     out.byte(UInt8(ascii: ","))
     if let value = event.double(column), value.isFinite { out.double(value) }
   }
 
   private mutating func text(
-    _ event: QuakeRecord, _ column: QuakeColumn, isQuoted: Bool = false
+    _ event: EventRecord, _ column: EventColumn, isQuoted: Bool = false
   ) {
     out.byte(UInt8(ascii: ","))
     event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in

@@ -9,7 +9,7 @@ public enum DetailWriter {
   ///   - earlier: The event as it was before, the oldest first; each becomes an origin of less weight.
   ///   - form: The form, which has the addresses.
   public static func document(
-    of event: QuakeRecord, earlier: [QuakeRecord] = [], form: ServiceForm
+    of event: EventRecord, earlier: [EventRecord] = [], form: ServiceForm
   ) -> [UInt8] {
     var writer = GeoJSONWriter(form: form)
     writer.feature(event) { json in
@@ -46,14 +46,14 @@ public enum DetailWriter {
   }
 
   private static func single(
-    _ type: StaticString, _ event: QuakeRecord, to json: inout JSONWriter,
+    _ type: StaticString, _ event: EventRecord, to json: inout JSONWriter,
     _ properties: (inout JSONWriter) -> Void
   ) {
     json.array(type) { product(type, event, weight: 1, to: &$0, properties) }
   }
 
   private static func product(
-    _ type: StaticString, _ event: QuakeRecord, weight: Int, quakeML: EventAddress? = nil,
+    _ type: StaticString, _ event: EventRecord, weight: Int, quakeML: EventAddress? = nil,
     to json: inout JSONWriter, _ properties: (inout JSONWriter) -> Void
   ) {
     let source = event.network ?? event.source ?? ""
@@ -88,7 +88,7 @@ public enum DetailWriter {
   }
 
   /// The values are texts, as in all products.
-  private static func originProperties(_ event: QuakeRecord, _ json: inout JSONWriter) {
+  private static func originProperties(_ event: EventRecord, _ json: inout JSONWriter) {
     if let time = event.time { text("eventtime", "\(time)", &json) }
     text("latitude", event.latitude, &json)
     text("longitude", event.longitude, &json)

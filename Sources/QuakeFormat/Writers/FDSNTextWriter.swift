@@ -19,7 +19,7 @@ struct FDSNTextWriter: EventWriter {
 
   mutating func begin(_ head: DocumentHead) { out.literal(Self.header) }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
       // A row that begins with it is a comment.
       if code?.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "#") {
@@ -58,17 +58,17 @@ struct FDSNTextWriter: EventWriter {
 
   private mutating func bar() { out.byte(UInt8(ascii: "|")) }
 
-  private mutating func number(_ event: QuakeRecord, _ column: QuakeColumn) {
+  private mutating func number(_ event: EventRecord, _ column: EventColumn) {
     bar()
     if let value = event.double(column), value.isFinite { out.double(value) }
   }
 
-  private mutating func text(_ event: QuakeRecord, _ column: QuakeColumn) {
+  private mutating func text(_ event: EventRecord, _ column: EventColumn) {
     bar()
     put(event, column)
   }
 
-  private mutating func put(_ event: QuakeRecord, _ column: QuakeColumn) {
+  private mutating func put(_ event: EventRecord, _ column: EventColumn) {
     event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in
       guard let utf8 else { return }
       // An empty field is a missing value.

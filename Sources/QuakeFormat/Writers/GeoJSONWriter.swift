@@ -60,12 +60,12 @@ struct GeoJSONWriter: EventWriter {
     json.beginArray("features")
   }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     if isFirst { isFirst = false } else { json.commaAndNewline() }
     feature(event) { _ in }
   }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?, others: [String]) {
+  mutating func event(_ event: EventRecord, revision: Int64?, others: [String]) {
     guard !others.isEmpty else { return self.event(event, revision: revision) }
     if isFirst { isFirst = false } else { json.commaAndNewline() }
     feature(event) { json in
@@ -74,7 +74,7 @@ struct GeoJSONWriter: EventWriter {
   }
 
   /// Writes an event, with the properties that `more` adds.
-  mutating func feature(_ event: QuakeRecord, _ more: (inout JSONWriter) -> Void) {
+  mutating func feature(_ event: EventRecord, _ more: (inout JSONWriter) -> Void) {
     json.beginObject()
     json.member("type", "Feature")
     json.key("properties")
@@ -107,7 +107,7 @@ struct GeoJSONWriter: EventWriter {
     json.removeWritten()
   }
 
-  private mutating func writeProperties(_ event: QuakeRecord) {
+  private mutating func writeProperties(_ event: EventRecord) {
     value("mag", .magnitude, event)
     value("place", .place, event)
     instant("time", .time, event)
@@ -152,7 +152,7 @@ struct GeoJSONWriter: EventWriter {
     if !event.codeTellsSource { value("quake:source", .source, event) }
   }
 
-  private mutating func writeGeometry(_ event: QuakeRecord) {
+  private mutating func writeGeometry(_ event: EventRecord) {
     guard let longitude = event.longitude, let latitude = event.latitude else {
       return json.null()
     }
@@ -164,7 +164,7 @@ struct GeoJSONWriter: EventWriter {
     json.point(longitude, latitude, depth)
   }
 
-  private mutating func value(_ name: StaticString, _ column: QuakeColumn, _ event: QuakeRecord) {
+  private mutating func value(_ name: StaticString, _ column: EventColumn, _ event: EventRecord) {
     json.key(name)
     if event.has(column) || !isForService {
       json.value(of: column, in: event)
@@ -174,7 +174,7 @@ struct GeoJSONWriter: EventWriter {
   }
 
   /// Writes what programs expect where an event has no value.
-  private mutating func writeMissing(_ column: QuakeColumn, _ event: QuakeRecord) {
+  private mutating func writeMissing(_ column: EventColumn, _ event: EventRecord) {
     text.removeAll(keepingCapacity: true)
     switch column {
     case .url: return pages.withAddress(of: event) { json.string(utf8: $0) }
@@ -189,7 +189,7 @@ struct GeoJSONWriter: EventWriter {
     text.withUnsafeBytes { json.string(utf8: $0) }
   }
 
-  private mutating func appendList(of column: QuakeColumn, _ event: QuakeRecord) {
+  private mutating func appendList(of column: EventColumn, _ event: EventRecord) {
     text.append(UInt8(ascii: ","))
     event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in
       if let utf8 { text += utf8 }
@@ -199,7 +199,7 @@ struct GeoJSONWriter: EventWriter {
 
   /// Milliseconds since 1970, as USGS writes them; with decimals if the instant has microseconds.
   private mutating func instant(
-    _ name: StaticString, _ column: QuakeColumn, _ event: QuakeRecord
+    _ name: StaticString, _ column: EventColumn, _ event: EventRecord
   ) {
     json.key(name)
     let instant = event.timestamp(column) ?? (isForService ? event.time : nil)
@@ -247,7 +247,7 @@ struct NDJSONWriter: EventWriter {
 
   mutating func begin(_ head: DocumentHead) {}
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     json.quake(event)
     json.newline()
   }

@@ -47,7 +47,7 @@ struct KMLWriter: EventWriter {
     out.literal(Self.schema)
   }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     out.literal("<Placemark><name>")
     out.headline(event)
     out.literal("</name>")
@@ -101,7 +101,7 @@ struct KMLWriter: EventWriter {
   }
 
   /// Writes USGS's colours, as opacity, blue, green and red, and its sizes.
-  private mutating func style(_ event: QuakeRecord) {
+  private mutating func style(_ event: EventRecord) {
     let scales = [0.2, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.1, 1.5, 2.0, 2.5]  // of magnitudes 0 to 10
     let magnitude = min(max(event.magnitude ?? 0, 0), 10)
     out.literal("<Style><IconStyle><color>")
@@ -111,7 +111,7 @@ struct KMLWriter: EventWriter {
     out.literal("</scale></IconStyle></Style>")
   }
 
-  private func ageColour(_ event: QuakeRecord) -> StaticString {
+  private func ageColour(_ event: EventRecord) -> StaticString {
     let seconds = event.time.map {
       (generated.microseconds - $0.microseconds) / 1_000_000
     }
@@ -131,7 +131,7 @@ struct KMLWriter: EventWriter {
 
   private mutating func close() { out.literal("</SimpleData>") }
 
-  private mutating func text(_ name: StaticString, _ event: QuakeRecord, _ column: QuakeColumn) {
+  private mutating func text(_ name: StaticString, _ event: EventRecord, _ column: EventColumn) {
     guard event.has(column) else { return }
     open(name)
     out.xml(event, column)

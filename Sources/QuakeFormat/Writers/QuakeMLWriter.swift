@@ -29,7 +29,7 @@ struct QuakeMLWriter: EventWriter {
     out.literal("</creationTime></creationInfo>\n")
   }
 
-  mutating func event(_ event: QuakeRecord, revision: Int64?) {
+  mutating func event(_ event: EventRecord, revision: Int64?) {
     let hasOrigin = event.has(.time) && event.has(.longitude) && event.has(.latitude)
     let hasMagnitude = event.magnitude?.isFinite ?? false
     out.literal("<event publicID=\"")
@@ -82,7 +82,7 @@ struct QuakeMLWriter: EventWriter {
 // MARK: - Elements
 
 extension QuakeMLWriter {
-  private mutating func type(_ event: QuakeRecord) {
+  private mutating func type(_ event: EventRecord) {
     guard event.isPast || event.has(.type) else { return }
     out.literal("<type>")
     if event.isPast {
@@ -95,7 +95,7 @@ extension QuakeMLWriter {
     out.literal("</type>")
   }
 
-  private mutating func origin(_ event: QuakeRecord) {
+  private mutating func origin(_ event: EventRecord) {
     out.literal("<origin publicID=\"")
     publicID("origin", event)
     out.literal("\"><time><value>")
@@ -134,7 +134,7 @@ extension QuakeMLWriter {
     out.literal("</origin>")
   }
 
-  private mutating func magnitude(_ event: QuakeRecord, hasOrigin: Bool) {
+  private mutating func magnitude(_ event: EventRecord, hasOrigin: Bool) {
     out.literal("<magnitude publicID=\"")
     publicID("magnitude", event)
     out.literal("\">")
@@ -153,7 +153,7 @@ extension QuakeMLWriter {
     out.literal("</magnitude>")
   }
 
-  private mutating func agency(_ event: QuakeRecord) {
+  private mutating func agency(_ event: EventRecord) {
     event.withUTF8(.net) { (net: UnsafeRawBufferPointer?) in
       guard let net, !net.isEmpty, net.count <= Self.longestAgency else { return }
       out.literal("<agencyID>")
@@ -162,7 +162,7 @@ extension QuakeMLWriter {
     }
   }
 
-  private func evaluation(_ event: QuakeRecord) -> QuakeMLTerms.Evaluation {
+  private func evaluation(_ event: EventRecord) -> QuakeMLTerms.Evaluation {
     event.withUTF8(.status) { (status: UnsafeRawBufferPointer?) -> QuakeMLTerms.Evaluation in
       status.map(QuakeMLTerms.evaluation) ?? QuakeMLTerms.Evaluation()
     }
@@ -172,7 +172,7 @@ extension QuakeMLWriter {
 // MARK: - Identifiers and attributes
 
 extension QuakeMLWriter {
-  private mutating func publicID(_ kind: StaticString, _ event: QuakeRecord) {
+  private mutating func publicID(_ kind: StaticString, _ event: EventRecord) {
     out.literal("quakeml:quake/")
     out.literal(kind)
     out.byte(UInt8(ascii: "/"))
@@ -214,11 +214,11 @@ extension QuakeMLWriter {
   }
 
   /// Writes network and code in the ANSS catalogue's attributes, as USGS does.
-  private mutating func catalogueAttributes(_ event: QuakeRecord) {
+  private mutating func catalogueAttributes(_ event: EventRecord) {
     for (column, plain, exact) in [
       (.net, " catalog:eventsource=\"", " quake:net=\""),
       (.netCode, " catalog:eventid=\"", " quake:net_code=\""),
-    ] as [(QuakeColumn, StaticString, StaticString)] {
+    ] as [(EventColumn, StaticString, StaticString)] {
       event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in
         guard let utf8 else { return }
         let isPlain = !utf8.isEmpty && utf8.allSatisfy(Self.isPlain)
@@ -236,7 +236,7 @@ extension QuakeMLWriter {
   }
 
   /// Writes the values that an import would not find in the standard's elements as they are.
-  private mutating func exactAttributes(_ event: QuakeRecord, hasMagnitude: Bool) {
+  private mutating func exactAttributes(_ event: EventRecord, hasMagnitude: Bool) {
     exact(" quake:source=\"", event, .source) { _ in !event.codeTellsSource }
     if !event.isPast {
       exact(" quake:type=\"", event, .type) {
@@ -255,7 +255,7 @@ extension QuakeMLWriter {
   }
 
   private mutating func exact(
-    _ name: StaticString, _ event: QuakeRecord, _ column: QuakeColumn,
+    _ name: StaticString, _ event: EventRecord, _ column: EventColumn,
     if isNeeded: (UnsafeRawBufferPointer) -> Bool
   ) {
     event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in

@@ -41,7 +41,7 @@ extension TextWriter {
   }
 
   /// Writes the text of a column as content; nothing if there is none.
-  mutating func xml(_ event: QuakeRecord, _ column: QuakeColumn) {
+  mutating func xml(_ event: EventRecord, _ column: EventColumn) {
     event.withUTF8(column) { (utf8: UnsafeRawBufferPointer?) in
       if let utf8 { xml(utf8) }
     }

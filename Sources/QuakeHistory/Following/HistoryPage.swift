@@ -136,7 +136,7 @@ struct HistoryPageSQL {
 
   private static let output: SQL = """
     \(sql: ChangeDecoder.columnList(transaction: "v", updated: "updates")), \
-    \(sql: QuakeColumn.list(of: "p"))
+    \(sql: EventColumn.list(of: "p"))
     """
 
   /// Walks through the transactions in the order of the indexes, without sorting. The last version that a
@@ -293,7 +293,7 @@ enum BulkPageSQL {
       """
   }
 
-  private static let events = QuakeColumn.list(of: "v")
+  private static let events = EventColumn.list(of: "v")
 
   private static let columns = BulkChangeDecoder.columnList(
     transaction: "t", isFirst: "v.id = t.first", version: "v",

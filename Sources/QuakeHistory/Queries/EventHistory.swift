@@ -11,9 +11,9 @@ package struct EventHistory {
   }
 
   /// The event that has, or had, this id; nil if there is none now.
-  package func event(_ id: String) throws -> QuakeRecord? {
+  package func event(_ id: String) throws -> EventRecord? {
     let rows = try connection.execute(
-      "select \(sql: QuakeColumn.list(of: "q")) from quake.find(\(id)) q", format: .binary)
+      "select \(sql: EventColumn.list(of: "q")) from quake.find(\(id)) q", format: .binary)
     return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
   }
 
@@ -28,7 +28,7 @@ package struct EventHistory {
   }
 
   /// The events of other sources that are the same earthquake as a preferred event.
-  package func others(of event: QuakeRecord) throws -> [String] {
+  package func others(of event: EventRecord) throws -> [String] {
     guard let code = event.code else { return [] }
     let others = try connection.row("select quake.others(\(code))", as: ([String]?).self)
     return others ?? []
@@ -55,7 +55,7 @@ package struct EventHistory {
   package func versions(
     of code: String, _ body: (EventVersion) throws -> Void
   ) throws {
-    var last: QuakeRecord?
+    var last: EventRecord?
     let columns = ChangeDecoder.columnList(
       transaction: "t", version: "v.position", event: "(v.event)")
     try connection.stream(
@@ -75,7 +75,7 @@ package struct EventHistory {
   }
 
   private static func version(
-    _ rows: borrowing QueryResult, _ row: Int, of code: String, after last: QuakeRecord?
+    _ rows: borrowing QueryResult, _ row: Int, of code: String, after last: EventRecord?
   ) throws -> EventVersion {
     let version = try ChangeDecoder.columns.version(rows, row)
     let op = version.op
@@ -99,7 +99,7 @@ package enum Snapshot {
   ///   - body: Gets each event, newest origin time first.
   package static func read(
     over connection: Connection, begin: (ChangeToken) throws -> Void,
-    _ body: (QuakeRecord) throws -> Void
+    _ body: (EventRecord) throws -> Void
   ) throws {
     try connection.atOneMoment {
       try connection.planFreely()
@@ -109,6 +109,6 @@ package enum Snapshot {
   }
 
   private static let list: SQL = """
-    select \(sql: QuakeColumn.list(of: "q")) from quake.quake q order by q.time desc, q.code
+    select \(sql: EventColumn.list(of: "q")) from quake.quake q order by q.time desc, q.code
     """
 }

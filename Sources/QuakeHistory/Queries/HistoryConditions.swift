@@ -2,7 +2,7 @@ internal import Basics
 package import Postgres
 package import QuakeModel
 
-/// A `QuakeFilter` as conditions of a statement.
+/// A `EventFilter` as conditions of a statement.
 ///
 /// PostgreSQL compares texts byte by byte, and Swift by canonical equivalence. The results differ for texts
 /// that consist of different characters and look the same.
@@ -18,14 +18,14 @@ package struct HistoryConditions {
   /// Conditions on a change, one of which is enough; aliases `v` and `b`.
   private var changeConditions: [SQL] = []
   /// The columns that these conditions use.
-  private var columns: [QuakeColumn] = []
+  private var columns: [EventColumn] = []
   /// The parameter that holds the codes, if there is a condition on them.
   private var codes: SQL?
 
   /// The conditions of a filter.
   ///
   /// - Parameter alias: The alias of the row with the time and the context of a version's transaction.
-  init(_ filter: QuakeFilter, ofTransaction alias: SQL = "t") {
+  init(_ filter: EventFilter, ofTransaction alias: SQL = "t") {
     add(transactionConditionsOf: filter)
     add(versionConditionsOf: filter)
     add(eventConditionsOf: filter)
@@ -40,7 +40,7 @@ package struct HistoryConditions {
   }
 
   /// The conditions of a filter on events alone.
-  package init(onEventsOf filter: QuakeFilter) {
+  package init(onEventsOf filter: EventFilter) {
     codes = filter.codes.map { Self.texts($0) }
     add(eventConditionsOf: filter)
   }
@@ -90,7 +90,7 @@ package struct HistoryConditions {
     "\(texts.filter { !$0.utf8.contains(0) }.sorted())::text[]"
   }
 
-  private mutating func add(transactionConditionsOf filter: QuakeFilter) {
+  private mutating func add(transactionConditionsOf filter: EventFilter) {
     for (column, texts) in [
       ("author", filter.authors), ("context", filter.contexts),
       ("application_name", filter.applications),
@@ -111,7 +111,7 @@ package struct HistoryConditions {
 
   /// The columns with the numbers of those changes of a transaction, alias `t`, whose operations can pass a
   /// filter.
-  static func counted(_ filter: QuakeFilter) -> [SQL] {
+  static func counted(_ filter: EventFilter) -> [SQL] {
     var operations = filter.operations ?? Set(ChangeOperation.allCases)
     if filter.changedColumns != nil { operations.formIntersection([.update]) }
     let columns = ChangeOperation.allCases.filter(operations.contains).map { operation -> SQL in
@@ -125,7 +125,7 @@ package struct HistoryConditions {
     return columns.isEmpty ? ["0"] : columns
   }
 
-  private mutating func add(versionConditionsOf filter: QuakeFilter) {
+  private mutating func add(versionConditionsOf filter: EventFilter) {
     if let operations = filter.operations {
       version.append("v.op = any (\(sql: Self.texts(operations.map(\.rawValue))))")
     }
@@ -139,7 +139,7 @@ package struct HistoryConditions {
     }
   }
 
-  /// Decides as `QuakeFilter.accepts` does. Without a row before an update, `b`, the columns that the conditions
+  /// Decides as `EventFilter.accepts` does. Without a row before an update, `b`, the columns that the conditions
   /// use did not change.
   private mutating func add(_ wanted: ChangeConditions, ofTransaction alias: SQL) {
     guard wanted != ChangeConditions() else { return }
@@ -168,7 +168,7 @@ package struct HistoryConditions {
     }
     let isSeen: SQL = "(\(sql: selected("b")) or \(sql: selected("v")))"
     for (column, least) in [
-      (QuakeColumn.magnitude, wanted.magnitudeChange), (.depth, wanted.depthChange),
+      (EventColumn.magnitude, wanted.magnitudeChange), (.depth, wanted.depthChange),
     ] {
       guard let least else { continue }
       let limit: SQL = "\(least - ChangeConditions.tolerance)::float8"
@@ -196,7 +196,7 @@ package struct HistoryConditions {
     }
   }
 
-  private mutating func add(eventConditionsOf filter: QuakeFilter) {
+  private mutating func add(eventConditionsOf filter: EventFilter) {
     add(.magnitude, ">=", filter.minimumMagnitude)
     add(.magnitude, "<=", filter.maximumMagnitude)
     add(.depth, ">=", filter.minimumDepth)
@@ -222,7 +222,7 @@ package struct HistoryConditions {
 
   /// A condition on an event for a given alias.
   private mutating func expression(_ condition: EventCondition) -> (SQL) -> SQL {
-    func value(_ column: QuakeColumn, _ comparison: SQL) -> (SQL) -> SQL {
+    func value(_ column: EventColumn, _ comparison: SQL) -> (SQL) -> SQL {
       columns.append(column)
       return { "\(sql: $0).\(identifier: column.name) \(sql: comparison)" }
     }
@@ -259,14 +259,14 @@ package struct HistoryConditions {
     }
   }
 
-  private mutating func add(_ column: QuakeColumn, _ comparison: SQL, _ limit: Double?) {
+  private mutating func add(_ column: EventColumn, _ comparison: SQL, _ limit: Double?) {
     guard let limit else { return }
     let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::float8"
     columns.append(column)
     event.append { "\(sql: $0).\(sql: condition)" }
   }
 
-  private mutating func add(_ column: QuakeColumn, _ comparison: SQL, _ limit: Timestamp?) {
+  private mutating func add(_ column: EventColumn, _ comparison: SQL, _ limit: Timestamp?) {
     guard let limit else { return }
     let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::timestamptz"
     columns.append(column)
@@ -274,7 +274,7 @@ package struct HistoryConditions {
   }
 
   private mutating func add(
-    _ column: QuakeColumn, _ wanted: Set<String>?, as value: @escaping (SQL) -> SQL = { $0 }
+    _ column: EventColumn, _ wanted: Set<String>?, as value: @escaping (SQL) -> SQL = { $0 }
   ) {
     guard let wanted else { return }
     let texts = Self.texts(wanted)
@@ -309,7 +309,7 @@ package struct HistoryConditions {
     }
   }
 
-  private mutating func add(_ box: QuakeFilter.BoundingBox) {
+  private mutating func add(_ box: EventFilter.BoundingBox) {
     let (west, east): (SQL, SQL) = ("\(box.west)::float8", "\(box.east)::float8")
     let (south, north): (SQL, SQL) = ("\(box.south)::float8", "\(box.north)::float8")
     event.append { "\(sql: $0).latitude >= \(sql: south) and \(sql: $0).latitude <= \(sql: north)" }
@@ -329,8 +329,8 @@ package struct HistoryConditions {
     }
   }
 
-  /// Computes the same as `QuakeFilter.Circle`, operation by operation, so that both agree to the last bit.
-  private mutating func add(_ circle: QuakeFilter.Circle) {
+  /// Computes the same as `EventFilter.Circle`, operation by operation, so that both agree to the last bit.
+  private mutating func add(_ circle: EventFilter.Circle) {
     let latitude: SQL = "\(circle.latitude)::float8"
     let longitude: SQL = "\(circle.longitude)::float8"
     let radius: SQL = "\(circle.radius)::float8"

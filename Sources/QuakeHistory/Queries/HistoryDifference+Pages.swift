@@ -47,7 +47,7 @@ extension HistoryDifference {
     let (old, new): (SQL, SQL) = isBackwards ? ("n", "o") : ("o", "n")
     let (existed, exists): (SQL, SQL) =
       isBackwards ? ("c.is_high", "c.is_low") : ("c.is_low", "c.is_high")
-    let changed = QuakeColumn.allCases.filter { $0 != .code }.map { column -> SQL in
+    let changed = EventColumn.allCases.filter { $0 != .code }.map { column -> SQL in
       """
       case when o.\(identifier: column.name) is distinct from n.\(identifier: column.name)
            then \(column.name) end
@@ -106,8 +106,8 @@ extension HistoryDifference {
       select case when not \(sql: existed) and \(sql: exists) then 'insert'
                   when \(sql: existed) and not \(sql: exists) then 'delete'
                   when c.changed <> '{}' then 'update' end as op,
-             c.code, c.changed, \(sql: QuakeColumn.list(of: "(c.\(sql: old))")),
-             \(sql: QuakeColumn.list(of: "(c.\(sql: new))"))
+             c.code, c.changed, \(sql: EventColumn.list(of: "(c.\(sql: old))")),
+             \(sql: EventColumn.list(of: "(c.\(sql: new))"))
         from compared c
        order by c.code collate "C"
       """

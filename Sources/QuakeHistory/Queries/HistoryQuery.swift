@@ -23,8 +23,8 @@ public struct HistoryQuery: Hashable, Sendable {
   /// Only changes that come after this one in the order of the query, as the last change of a page read before;
   /// nil: from the beginning. `count` and `codes` ignore it.
   package var afterChange: ChangePosition?
-  /// Which changes; the server decides as `QuakeFilter.accepts` does.
-  public var filter = QuakeFilter()
+  /// Which changes; the server decides as `EventFilter.accepts` does.
+  public var filter = EventFilter()
   /// The order.
   public var order = Order.ascending
   /// The greatest number of changes, codes or transactions in the answer, from 1; nil: all.

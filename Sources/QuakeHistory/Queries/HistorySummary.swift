@@ -87,19 +87,19 @@ package enum HistoryDifference {
       new: op == .delete ? nil : try rows.record(row, firstColumn: Column.new))
   }
 
-  /// The columns of the statements. Both events have all columns of `QuakeColumn`, whose positions count.
+  /// The columns of the statements. Both events have all columns of `EventColumn`, whose positions count.
   enum Column {
     static let operation = 0
     static let code = 1
     static let changed = 2
     static let old = 3
-    static let new = old + QuakeColumn.allCases.count
+    static let new = old + EventColumn.allCases.count
   }
 
   private static func statement(_ from: ChangeToken, _ to: ChangeToken) -> SQL {
     """
-    select d.op, d.code, d.changed, \(sql: QuakeColumn.list(of: "(d.old)")),
-           \(sql: QuakeColumn.list(of: "(d.new)"))
+    select d.op, d.code, d.changed, \(sql: EventColumn.list(of: "(d.old)")),
+           \(sql: EventColumn.list(of: "(d.new)"))
       from quake.difference(\(from), \(to)) with ordinality d order by d.ordinality
     """
   }

@@ -53,7 +53,7 @@ enum ChangeDecoder {
     }
     return """
       \(sql: t).token, \(sql: version), host(\(sql: t).client_address), \
-      \(sql: fields.joined(separator: ", ")), v.op, v.changed, \(sql: QuakeColumn.list(of: event))
+      \(sql: fields.joined(separator: ", ")), v.op, v.changed, \(sql: EventColumn.list(of: event))
       """
   }
 
@@ -62,11 +62,11 @@ enum ChangeDecoder {
   }
 
   private var previousColumn: Int {
-    versionColumn + (self == .composites ? 1 : 2 + QuakeColumn.allCases.count)
+    versionColumn + (self == .composites ? 1 : 2 + EventColumn.allCases.count)
   }
 
   /// The first column after those of the change.
-  var end: Int { previousColumn + (self == .composites ? 1 : QuakeColumn.allCases.count) }
+  var end: Int { previousColumn + (self == .composites ? 1 : EventColumn.allCases.count) }
 
   // MARK: - Decoding
 
@@ -128,7 +128,7 @@ enum ChangeDecoder {
     var op: ChangeOperation
     var changed: [String]
     /// The event after the change; before a delete.
-    var event: QuakeRecord
+    var event: EventRecord
   }
 
   /// The version in a row.
@@ -163,7 +163,7 @@ enum ChangeDecoder {
     .inconsistent, "the history holds an operation that is not known")
 
   /// The event before an update.
-  private func previous(_ page: borrowing QueryResult, _ row: Int) throws -> QuakeRecord? {
+  private func previous(_ page: borrowing QueryResult, _ row: Int) throws -> EventRecord? {
     switch self {
     case .composites:
       var fields = CompositeFields(page.binary(row, previousColumn))
@@ -179,7 +179,7 @@ enum ChangeDecoder {
     _ page: borrowing QueryResult, _ row: Int, of transaction: ChangeTransaction, at position: Int64
   ) throws -> Change {
     let version = try version(page, row)
-    let old: QuakeRecord? =
+    let old: EventRecord? =
       switch version.op {
       case .update: try previous(page, row)
       case .delete: version.event
@@ -193,7 +193,7 @@ enum ChangeDecoder {
 
   /// The code of the event in a row of `columns`; nil for a truncate.
   static func code(_ page: borrowing QueryResult, _ row: Int) -> String? {
-    page.binary(row, columns.versionColumn + 2 + QuakeColumn.code.rawValue).text
+    page.binary(row, columns.versionColumn + 2 + EventColumn.code.rawValue).text
   }
 
   /// How many changes the transaction in a row of `columns` has.
@@ -209,8 +209,8 @@ enum ChangeDecoder {
 /// transaction is a composite value, but comes only with its first change in the page; so is the version
 /// before, which comes only with an update. For inserts alone that is a fifth less than columns would be.
 struct BulkChangeDecoder {
-  private var event = QuakeRecord()
-  private var previous = QuakeRecord()
+  private var event = EventRecord()
+  private var previous = EventRecord()
 
   private enum Column {
     static let token = 0
@@ -220,7 +220,7 @@ struct BulkChangeDecoder {
     static let operation = 4
     static let changed = 5
     static let event = 6
-    static let previous = event + QuakeColumn.allCases.count
+    static let previous = event + EventColumn.allCases.count
   }
 
   /// How many columns a row has.
@@ -239,7 +239,7 @@ struct BulkChangeDecoder {
     """
     \(sql: t).token, \(sql: v).id, case when \(sql: isFirst) then \(sql: t).row end, \
     case when \(sql: isFirst) then host(\(sql: t).client_address) end, \
-    \(sql: v).op, \(sql: v).changed, \(sql: QuakeColumn.list(of: v)), \(sql: previous)
+    \(sql: v).op, \(sql: v).changed, \(sql: EventColumn.list(of: v)), \(sql: previous)
     """
   }
 
@@ -265,7 +265,7 @@ struct BulkChangeDecoder {
   ) throws -> Change {
     let op = try ChangeDecoder.operation(rows.value(Column.operation))
     try rows.read(&event, firstColumn: Column.event)
-    var old: QuakeRecord?
+    var old: EventRecord?
     switch op {
     case .update:
       // It has no version before if somebody has removed that.

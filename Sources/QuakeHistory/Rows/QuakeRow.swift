@@ -1,12 +1,12 @@
 package import Postgres
 package import QuakeModel
 
-extension QuakeColumn {
+extension EventColumn {
   /// The event's columns of a table, an alias or a composite value, in their order.
   package static func list(of table: SQL) -> SQL { allCases.list(of: table) }
 }
 
-extension Sequence<QuakeColumn> {
+extension Sequence<EventColumn> {
   /// These columns of a table, an alias or a composite value, in their order.
   package func list(of table: SQL) -> SQL {
     map { "\(sql: table).\(identifier: $0.name)" }.joined(separator: ", ")
@@ -15,12 +15,12 @@ extension Sequence<QuakeColumn> {
 
 extension QueryResult {
   /// An event from the columns of `quake.quake`, all of them and in their order, in the binary format.
-  package func record(_ row: Int, firstColumn: Int) throws(StoreError) -> QuakeRecord {
-    guard firstColumn + QuakeColumn.allCases.count <= columnCount else {
-      throw QuakeRecord.malformed("an event with too few columns")
+  package func record(_ row: Int, firstColumn: Int) throws(StoreError) -> EventRecord {
+    guard firstColumn + EventColumn.allCases.count <= columnCount else {
+      throw EventRecord.malformed("an event with too few columns")
     }
-    var record = QuakeRecord()
-    for column in QuakeColumn.allCases {
+    var record = EventRecord()
+    for column in EventColumn.allCases {
       try record.set(column, binary(row, firstColumn + column.rawValue))
     }
     return record
@@ -32,16 +32,16 @@ extension CopyReader {
   /// in place, because a record for each of a million rows would be allocated.
   ///
   /// - Parameter firstColumn: The column with the code, within the columns of the statement.
-  func read(_ record: inout QuakeRecord, firstColumn: Int = 0) throws(StoreError) {
+  func read(_ record: inout EventRecord, firstColumn: Int = 0) throws(StoreError) {
     record.removeAll()
-    for column in QuakeColumn.allCases {
+    for column in EventColumn.allCases {
       try record.set(column, value(firstColumn + column.rawValue))
     }
   }
 
   /// Sets a record to an event from the first columns, which are these.
   fileprivate func read(
-    _ record: inout QuakeRecord, columns: [QuakeColumn]
+    _ record: inout EventRecord, columns: [EventColumn]
   ) throws(StoreError) {
     record.removeAll()
     for (index, column) in columns.enumerated() { try record.set(column, value(index)) }
@@ -57,11 +57,11 @@ extension Connection {
   ///   - columns: The columns that the query returns, in its order. If there are none, it returns one column,
   ///     which is not read.
   package func copyEvents(
-    _ query: SQL, columns: [QuakeColumn] = QuakeColumn.allCases,
-    _ body: (QuakeRecord) throws -> Void
+    _ query: SQL, columns: [EventColumn] = EventColumn.allCases,
+    _ body: (EventRecord) throws -> Void
   ) throws {
     try copyOut(query, columns: max(columns.count, 1), rowLimit: Self.longestRow) { rows in
-      var record = QuakeRecord()
+      var record = EventRecord()
       while try rows.nextRow() {
         try rows.read(&record, columns: columns)
         try body(record)
@@ -89,12 +89,12 @@ extension Connection {
 extension QueryResult {
   /// An event from some columns of `quake.quake`, in this order, in the binary format.
   package func record(
-    _ row: Int, firstColumn: Int, columns: [QuakeColumn]
-  ) throws(StoreError) -> QuakeRecord {
+    _ row: Int, firstColumn: Int, columns: [EventColumn]
+  ) throws(StoreError) -> EventRecord {
     guard firstColumn + columns.count <= columnCount else {
-      throw QuakeRecord.malformed("an event with too few columns")
+      throw EventRecord.malformed("an event with too few columns")
     }
-    var record = QuakeRecord()
+    var record = EventRecord()
     for (index, column) in columns.enumerated() {
       try record.set(column, binary(row, firstColumn + index))
     }
@@ -104,29 +104,29 @@ extension QueryResult {
 
 extension CompositeFields {
   /// An event from the next fields: the columns of `quake.quake`, all of them and in their order.
-  mutating func nextRecord() throws(StoreError) -> QuakeRecord {
-    var record = QuakeRecord()
+  mutating func nextRecord() throws(StoreError) -> EventRecord {
+    var record = EventRecord()
     try read(&record)
     return record
   }
 
   /// Sets a record to the event of a whole row of `quake.quake_version`.
-  mutating func readVersion(_ record: inout QuakeRecord) throws(StoreError) {
+  mutating func readVersion(_ record: inout EventRecord) throws(StoreError) {
     skip(4)  // id, transaction_id, op, changed
     record.removeAll()
     try read(&record)
   }
 
-  private mutating func read(_ record: inout QuakeRecord) throws(StoreError) {
-    for column in QuakeColumn.allCases { try record.set(column, next()) }
-    guard !isCutShort else { throw QuakeRecord.malformed("an event that is cut short") }
+  private mutating func read(_ record: inout EventRecord) throws(StoreError) {
+    for column in EventColumn.allCases { try record.set(column, next()) }
+    guard !isCutShort else { throw EventRecord.malformed("an event that is cut short") }
   }
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// Sets a column that has no value yet.
   fileprivate mutating func set(
-    _ column: QuakeColumn, _ value: BinaryValue
+    _ column: EventColumn, _ value: BinaryValue
   ) throws(StoreError) {
     guard let bytes = value.bytes else { return }
     switch column.kind {

@@ -35,7 +35,7 @@ final class BulkImport {
   private static let leastBatchBytes = 768 * 1024
 
   private let threads: [WriterThread]
-  private let columns: [QuakeColumn]
+  private let columns: [EventColumn]
   private let record: ImportRecord
   private let start: BulkStart
   private let commits: ImportPlan.Commits

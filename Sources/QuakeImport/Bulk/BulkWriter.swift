@@ -47,7 +47,7 @@ final class BulkWriter {
 
   private let connection: Connection
   private let options: ImportOptions
-  private let columns: [QuakeColumn]
+  private let columns: [EventColumn]
   /// A merge of no records yet.
   private let blankMerge: ImportMerge
   private let contents: SQL

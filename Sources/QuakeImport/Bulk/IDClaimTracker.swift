@@ -35,7 +35,7 @@ struct IDClaimTracker {
   }
 
   /// Adds the ids of a record.
-  mutating func add(_ record: QuakeRecord) {
+  mutating func add(_ record: EventRecord) {
     guard !record.isDeletion else { return hasDeletions = true }
     guard isComplete else { return }
     guard codes.count < Self.most, claimed.count < Self.most else {

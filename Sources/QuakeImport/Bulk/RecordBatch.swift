@@ -24,7 +24,7 @@ final class RecordBatch {
   /// The size of a record besides its values: its row, its code, and the hashes of its ids.
   private static let bytesPerRecord = 128
 
-  private let columns: [QuakeColumn]
+  private let columns: [EventColumn]
   private var values: CopyValues
   private var codes: [UInt8] = []
   private var rows: [Row] = []
@@ -44,7 +44,7 @@ final class RecordBatch {
   /// - Parameters:
   ///   - columns: The columns that the source can fill.
   ///   - capacity: Its size in bytes.
-  init(columns: [QuakeColumn], capacity: Int) {
+  init(columns: [EventColumn], capacity: Int) {
     self.columns = columns
     values = CopyValues(capacity: capacity + 64 * 1024)
   }
@@ -94,7 +94,7 @@ final class RecordBatch {
     duplicates = 0
   }
 
-  private func append(_ record: QuakeRecord) {
+  private func append(_ record: EventRecord) {
     let start = values.count
     values.append(record, columns)
     let codeStart = codes.count

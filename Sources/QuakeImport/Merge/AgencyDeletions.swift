@@ -4,14 +4,14 @@ internal import QuakeQuery
 
 /// Withdraws the events that their agency has deleted, and restores those that it has revived.
 ///
-/// A record that says so (`QuakeRecord.isDeletion`) is taken out of the staged records before the merge, so that
+/// A record that says so (`EventRecord.isDeletion`) is taken out of the staged records before the merge, so that
 /// it is never stored as an event. The stored event keeps its values, except that the status or type now gives
 /// the reason. Such a deletion is a part of the event's contents: a snapshot that may overwrite the contents may
 /// also revive the event, whatever other snapshots lack it.
 struct AgencyDeletions {
   let connection: Connection
   let options: ImportOptions
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
   /// When the snapshot was generated.
   let asOf: SQL
   /// Whether a newer snapshot of some feed has been applied already.
@@ -72,7 +72,7 @@ struct AgencyDeletions {
 
   // MARK: - SQL
 
-  /// Whether a row or staged record says that its event was deleted: the same rule as `QuakeRecord.isDeletion`.
+  /// Whether a row or staged record says that its event was deleted: the same rule as `EventRecord.isDeletion`.
   static func isDeletion(_ row: SQL) -> SQL {
     "(coalesce(\(sql: statusSays(row)), false) or coalesce(\(sql: typeSays(row)), false))"
   }

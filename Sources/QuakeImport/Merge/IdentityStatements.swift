@@ -21,7 +21,7 @@ struct IdentityStatements {
   /// claim them, where the claim is new. If two events claim an id, the first gets it. An event claims no id
   /// of an event of another source. The result is two arrays: the planner knows their length, and looks few
   /// events up through the index.
-  static func claimed(_ columns: [QuakeColumn]) -> SQL {
+  static func claimed(_ columns: [EventColumn]) -> SQL {
     """
     select array_agg(c.id), array_agg(c.successor)
       from (select distinct on (i.id) i.id, s.code as successor, \(sql: ImportStatements.source(columns)("s")) as source

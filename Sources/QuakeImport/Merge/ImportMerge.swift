@@ -6,9 +6,9 @@ internal import QuakeModel
 struct ImportMerge {
   let connection: Connection
   let options: ImportOptions
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
   /// Those that are set in new events only.
-  let inferred: Set<QuakeColumn>
+  let inferred: Set<EventColumn>
   /// When the snapshot was generated; nil: unknown.
   let generated: Timestamp?
   /// Which events it should hold; nil: unknown.
@@ -244,7 +244,7 @@ struct IDClaim {
   let code: String
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// Calls `body` with each id of the event besides its code.
   func forEachOtherID(_ body: (UnsafeRawBufferPointer) -> Void) {
     withUTF8(.code) { code in

@@ -20,12 +20,12 @@ struct ImportStatements {
     ) on commit delete rows
     """
 
-  private static let stagingColumns = QuakeColumn.feed.map { column -> SQL in
+  private static let stagingColumns = EventColumn.feed.map { column -> SQL in
     "\(identifier: column.name) \(sql: SQL(trusted: column.kind.sqlName))"
   }.joined(separator: ", ")
 
   /// The names of columns.
-  static func names(_ columns: [QuakeColumn]) -> SQL {
+  static func names(_ columns: [EventColumn]) -> SQL {
     columns.map { SQL(identifier: $0.name) }.joined(separator: ", ")
   }
 
@@ -38,7 +38,7 @@ struct ImportStatements {
   }
 
   /// Copies into the columns that a source can fill, and those of a reject.
-  static func copy(_ columns: [QuakeColumn]) -> SQL {
+  static func copy(_ columns: [EventColumn]) -> SQL {
     """
     copy pg_temp.quake_staging
       (record, \(sql: names(columns)), reject_place, reject_reason, reject_raw, reject_of_time)
@@ -47,7 +47,7 @@ struct ImportStatements {
   }
 
   /// Copies records of a batch into the columns that a source can fill.
-  static func copyRecords(_ columns: [QuakeColumn]) -> SQL {
+  static func copyRecords(_ columns: [EventColumn]) -> SQL {
     """
     copy pg_temp.quake_staging (record, \(sql: names(columns)))
     from stdin (format binary)
@@ -119,7 +119,7 @@ struct ImportStatements {
   /// - Parameter restored: The codes of withdrawn events that are restored if their contents change, as the text of
   ///   an array; nil: none are.
   init(
-    columns: [QuakeColumn], inferred: Set<QuakeColumn> = [], policy: MergePolicy, asOf: SQL,
+    columns: [EventColumn], inferred: Set<EventColumn> = [], policy: MergePolicy, asOf: SQL,
     isLate: Bool, hidesNew: Bool = false, restoring restored: String? = nil
   ) {
     let rest = columns.filter { $0 != .code && !inferred.contains($0) }
@@ -247,7 +247,7 @@ struct ImportStatements {
   }
 
   /// The source of a row that has values of these columns. An event without a source is a local one.
-  static func source(_ columns: [QuakeColumn]) -> (_ row: SQL) -> SQL {
+  static func source(_ columns: [EventColumn]) -> (_ row: SQL) -> SQL {
     { columns.contains(.source) ? "\(sql: $0).source" : "'local'" }
   }
 

@@ -4,7 +4,7 @@ internal import QuakeModel
 /// Copies the records of a source into the staging table.
 struct ImportStaging {
   let connection: Connection
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
   /// The most records of one batch.
   let limit: Int64
 
@@ -62,11 +62,11 @@ struct ImportStaging {
 
 extension CopyValues {
   /// Appends the values of a record in these columns, null where it has none.
-  mutating func append(_ record: QuakeRecord, _ columns: [QuakeColumn]) {
+  mutating func append(_ record: EventRecord, _ columns: [EventColumn]) {
     for column in columns { append(record, column) }
   }
 
-  private mutating func append(_ record: QuakeRecord, _ column: QuakeColumn) {
+  private mutating func append(_ record: EventRecord, _ column: EventColumn) {
     switch column.kind {
     case .text:
       record.withUTF8(column) { utf8 in

@@ -109,21 +109,21 @@ public struct Change: Hashable, Sendable {
   /// Names of the columns that an update changed; empty otherwise.
   public let changed: [String]
   /// The event before the change; nil for an insert and a truncate.
-  public let old: QuakeRecord?
+  public let old: EventRecord?
   /// The event after the change; nil for a delete and a truncate.
-  public let new: QuakeRecord?
+  public let new: EventRecord?
 
   /// Whether it only changes which event is shown for an earthquake that several sources have. That says
   /// nothing about the earthquake.
   var isAssociation: Bool {
-    op == .update && changed == [QuakeColumn.supersededBy.name]
+    op == .update && changed == [EventColumn.supersededBy.name]
       && transaction.context == ChangeTransaction.associationContext
   }
 
   /// A change of the given parts.
   public init(
     transaction: ChangeTransaction, position: Int64, op: ChangeOperation, code: String?,
-    changed: [String], old: QuakeRecord?, new: QuakeRecord?
+    changed: [String], old: EventRecord?, new: EventRecord?
   ) {
     self.transaction = transaction
     self.position = position
@@ -148,14 +148,14 @@ public struct EventVersion: Hashable, Sendable {
   /// Names of the columns that an update changed; empty otherwise.
   public let changed: [String]
   /// The event before the change; nil if it did not exist, or its earlier version has been purged.
-  public let old: QuakeRecord?
+  public let old: EventRecord?
   /// The event after the change; nil if it was deleted.
-  public let new: QuakeRecord?
+  public let new: EventRecord?
 
   /// A version of the given parts.
   public init(
     transaction: ChangeTransaction, position: Int64?, op: ChangeOperation, code: String,
-    changed: [String], old: QuakeRecord?, new: QuakeRecord?
+    changed: [String], old: EventRecord?, new: EventRecord?
   ) {
     self.transaction = transaction
     self.position = position
@@ -176,13 +176,13 @@ public struct EventDifference: Hashable, Sendable {
   /// Names of the columns in which the two states differ; empty unless it is an update.
   public let changed: [String]
   /// The event in the earlier state; nil for an insert.
-  public let old: QuakeRecord?
+  public let old: EventRecord?
   /// The event in the later state; nil for a delete.
-  public let new: QuakeRecord?
+  public let new: EventRecord?
 
   /// A difference of the given parts.
   public init(
-    op: ChangeOperation, code: String, changed: [String], old: QuakeRecord?, new: QuakeRecord?
+    op: ChangeOperation, code: String, changed: [String], old: EventRecord?, new: EventRecord?
   ) {
     self.op = op
     self.code = code

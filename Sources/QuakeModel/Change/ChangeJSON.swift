@@ -5,7 +5,7 @@ extension JSONWriter {
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func quake(
-    _ record: QuakeRecord, drain: Drain
+    _ record: EventRecord, drain: Drain
   ) rethrows {
     guard record.textSize > Self.longTexts else {
       event(record)
@@ -13,7 +13,7 @@ extension JSONWriter {
       return
     }
     beginObject()
-    for column in QuakeColumn.allCases {
+    for column in EventColumn.allCases {
       key(column.key)
       write(column, of: record)
       if count >= Self.drainedSize { try drain(&self) }
@@ -22,13 +22,13 @@ extension JSONWriter {
   }
 
   /// Writes the value a record has in a column.
-  public mutating func value(of column: QuakeColumn, in record: QuakeRecord) {
+  public mutating func value(of column: EventColumn, in record: EventRecord) {
     write(column, of: record)
   }
 
   /// Inlined, because it is called for each column of a million events.
   @inline(__always)
-  private mutating func write(_ column: QuakeColumn, of record: QuakeRecord) {
+  private mutating func write(_ column: EventColumn, of record: EventRecord) {
     guard record.has(column) else { return null() }
     switch column.kind {
     case .text: record.withUTF8(column) { if let text = $0 { string(utf8: text) } }
@@ -60,8 +60,8 @@ extension JSONWriter {
   }
 
   private mutating func members(
-    _ op: ChangeOperation, _ code: String?, _ changed: [String], _ old: QuakeRecord?,
-    _ new: QuakeRecord?, _ drain: Drain
+    _ op: ChangeOperation, _ code: String?, _ changed: [String], _ old: EventRecord?,
+    _ new: EventRecord?, _ drain: Drain
   ) rethrows {
     switch op {
     case .insert: members("\"op\":\"insert\",\"code\":")
@@ -141,7 +141,7 @@ extension JSONWriter {
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func snapshot(
-    _ record: QuakeRecord, token: ChangeToken, position: Int64, drain: Drain
+    _ record: EventRecord, token: ChangeToken, position: Int64, drain: Drain
   ) rethrows {
     try mark("snapshot", token: token, position: position, new: record, drain: drain) { _ in }
   }
@@ -172,7 +172,7 @@ extension JSONWriter {
 
   /// Objects between changes have the members of a change, so that a reader needs only one form.
   private mutating func mark(
-    _ op: String, token: ChangeToken, position: Int64? = nil, new: QuakeRecord? = nil,
+    _ op: String, token: ChangeToken, position: Int64? = nil, new: EventRecord? = nil,
     drain: Drain, more: (inout JSONWriter) -> Void
   ) rethrows {
     try object { json in
@@ -208,7 +208,7 @@ extension JSONWriter {
 
 extension JSONWriter {
   /// Writes an event, however long it gets.
-  public mutating func quake(_ record: QuakeRecord) { quake(record) { _ in } }
+  public mutating func quake(_ record: EventRecord) { quake(record) { _ in } }
 
   /// Writes a change, however long it gets.
   public mutating func change(_ change: Change) { self.change(change) { _ in } }
@@ -225,7 +225,7 @@ extension JSONWriter {
   }
 
   /// Writes an event of a snapshot, however long it gets.
-  public mutating func snapshot(_ record: QuakeRecord, token: ChangeToken, position: Int64) {
+  public mutating func snapshot(_ record: EventRecord, token: ChangeToken, position: Int64) {
     snapshot(record, token: token, position: position) { _ in }
   }
 }
@@ -236,7 +236,7 @@ extension JSONWriter {
   static let longTexts = 8 * 1024
 
   /// Writes an event at once: one check of the buffer's size, and keys that are ready to be copied.
-  mutating func event(_ record: QuakeRecord) {
+  mutating func event(_ record: EventRecord) {
     beginValue()
     let keys = EncodedKey.all
     write(atMost: EncodedKey.capacity(textSize: record.textSize)) { place in
@@ -264,19 +264,19 @@ private struct EncodedKey {
   /// The text, padded; copying three words is quicker than copying a number of bytes.
   private let words: (UInt64, UInt64, UInt64)
   private let length: Int
-  let kind: QuakeColumn.Kind
+  let kind: EventColumn.Kind
 
-  static let all = QuakeColumn.allCases.map { EncodedKey($0) }
+  static let all = EventColumn.allCases.map { EncodedKey($0) }
   private static let size = 24
   /// The most bytes of a value that is not text, with what a text needs beside its bytes.
   private static let valueSize = max(DecimalText.longest, Timestamp.longestText) + 16
 
   /// The most bytes of an event with texts of this size.
   static func capacity(textSize: Int) -> Int {
-    QuakeColumn.allCases.count * (size + valueSize) + EscapedText.capacity(for: textSize)
+    EventColumn.allCases.count * (size + valueSize) + EscapedText.capacity(for: textSize)
   }
 
-  private init(_ column: QuakeColumn) {
+  private init(_ column: EventColumn) {
     // The first one begins the object.
     var text = Array("\(column.rawValue == 0 ? "{" : ",")\"\(column.name)\":".utf8)
     length = text.count
@@ -309,7 +309,7 @@ private func putNull(_ end: inout UnsafeMutablePointer<UInt8>) {
 /// Writes the value of a column from its word in a record.
 @inline(__always)
 private func putValue(
-  _ value: UInt64, _ kind: QuakeColumn.Kind, _ bytes: UnsafeRawBufferPointer,
+  _ value: UInt64, _ kind: EventColumn.Kind, _ bytes: UnsafeRawBufferPointer,
   _ end: inout UnsafeMutablePointer<UInt8>
 ) {
   switch kind {

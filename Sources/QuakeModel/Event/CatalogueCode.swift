@@ -47,7 +47,7 @@ public enum CatalogueCode {
   }
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// Whether the record's code tells its catalogue.
   public var codeTellsSource: Bool {
     withUTF8(.code) { (code: UnsafeRawBufferPointer?) -> Bool in

@@ -94,7 +94,7 @@ public enum EventTypes {
   }
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// Whether the source says that its agency has deleted the event, or that the event never existed: by the
   /// status `deleted` or `rejected`, in any case, or by QuakeML's type `not existing`.
   ///
@@ -105,7 +105,7 @@ extension QuakeRecord {
 
   /// Whether the column's text is this word, in any case of ASCII letters. The size decides for nearly all
   /// records.
-  private func isWord(_ word: StaticString, _ column: QuakeColumn) -> Bool {
+  private func isWord(_ word: StaticString, _ column: EventColumn) -> Bool {
     guard textSize(of: column) == word.utf8CodeUnitCount else { return false }
     return withUTF8(column) { text in
       guard let text else { return false }

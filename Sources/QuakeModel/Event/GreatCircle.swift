@@ -25,7 +25,7 @@ package enum GreatCircle {
   private static func whole(_ degrees: Double) -> Double { (degrees + 1) - 1 }
 
   /// The distance between the epicentres of two events; nil if one has none.
-  package static func distance(_ first: QuakeRecord, _ second: QuakeRecord) -> Double? {
+  package static func distance(_ first: EventRecord, _ second: EventRecord) -> Double? {
     guard let latitude = first.latitude, let longitude = first.longitude,
       let toLatitude = second.latitude, let toLongitude = second.longitude
     else { return nil }

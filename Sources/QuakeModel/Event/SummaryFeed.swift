@@ -103,7 +103,7 @@ public struct SummaryFeed: Sendable, Hashable {
 public struct FeedScope: Sendable, Hashable {
   /// The feed's name, such as `all_day`, independent of its URL or file.
   public var name: String
-  /// The catalogue whose events it holds, as in `QuakeRecord`'s `source`.
+  /// The catalogue whose events it holds, as in `EventRecord`'s `source`.
   public var source: String
   /// How far back it reaches, in seconds.
   public var window: Int64

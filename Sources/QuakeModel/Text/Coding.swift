@@ -48,12 +48,12 @@ extension HistoryCursor: Codable {
   public func encode(to encoder: any Encoder) throws { try encoder.encode(text: self) }
 }
 
-extension QuakeRecord: Codable {
+extension EventRecord: Codable {
   private struct Key: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
 
-    init(_ column: QuakeColumn) { stringValue = column.name }
+    init(_ column: EventColumn) { stringValue = column.name }
     init?(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { nil }
   }
@@ -62,7 +62,7 @@ extension QuakeRecord: Codable {
   public init(from decoder: any Decoder) throws {
     self.init()
     let values = try decoder.container(keyedBy: Key.self)
-    for column in QuakeColumn.allCases {
+    for column in EventColumn.allCases {
       let key = Key(column)
       switch column.kind {
       case .text:
@@ -95,7 +95,7 @@ extension QuakeRecord: Codable {
   /// Writes the values that the record has.
   public func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: Key.self)
-    for column in QuakeColumn.allCases where has(column) {
+    for column in EventColumn.allCases where has(column) {
       let key = Key(column)
       switch column.kind {
       case .text: try values.encode(text(column), forKey: key)

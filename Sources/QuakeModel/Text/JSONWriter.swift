@@ -146,7 +146,7 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a member with the value a record has in a column.
-  public mutating func member(_ name: StaticString, of column: QuakeColumn, in record: QuakeRecord)
+  public mutating func member(_ name: StaticString, of column: EventColumn, in record: EventRecord)
   {
     key(name)
     value(of: column, in: record)

@@ -4,7 +4,7 @@ package import QuakeModel
 /// Which sources are preferred in a region.
 package struct SourcePreference: Sendable, Equatable {
   /// The region; the whole Earth has the general order.
-  package let region: QuakeFilter.BoundingBox
+  package let region: EventFilter.BoundingBox
   /// The sources, the most preferred first.
   package let sources: [String]
 
@@ -15,7 +15,7 @@ package struct SourcePreference: Sendable, Equatable {
       "select west, south, east, north, sources from quake.association_preference",
       as: (Double, Double, Double, Double, [String]).self)
     return rows.compactMap { west, south, east, north, sources in
-      QuakeFilter.BoundingBox(west: west, south: south, east: east, north: north)
+      EventFilter.BoundingBox(west: west, south: south, east: east, north: north)
         .map { SourcePreference(region: $0, sources: sources) }
     }.sorted { $0.order < $1.order }
   }
@@ -31,7 +31,7 @@ package struct SourcePreference: Sendable, Equatable {
   ///
   /// - Parameter region: Nil: the general order.
   package static func set(
-    _ sources: [String], in region: QuakeFilter.BoundingBox?, over connection: Connection
+    _ sources: [String], in region: EventFilter.BoundingBox?, over connection: Connection
   ) throws(PostgresError) {
     let (west, south, east, north) = edges(of: region)
     try connection.execute(
@@ -44,7 +44,7 @@ package struct SourcePreference: Sendable, Equatable {
 
   /// Removes the order of a region. Returns false if it had none.
   package static func remove(
-    _ region: QuakeFilter.BoundingBox?, over connection: Connection
+    _ region: EventFilter.BoundingBox?, over connection: Connection
   ) throws(PostgresError) -> Bool {
     let (west, south, east, north) = edges(of: region)
     return try connection.execute(
@@ -61,7 +61,7 @@ package struct SourcePreference: Sendable, Equatable {
   }
 
   private static func edges(
-    of region: QuakeFilter.BoundingBox?
+    of region: EventFilter.BoundingBox?
   ) -> (west: Double, south: Double, east: Double, north: Double) {
     (region?.west ?? -180, region?.south ?? -90, region?.east ?? 180, region?.north ?? 90)
   }

@@ -5,23 +5,23 @@ public import QuakeModel
 /// A value for a column of events, checked against the limits of the table.
 public struct EventAssignment: Hashable, Sendable {
   /// The column.
-  public let column: QuakeColumn
+  public let column: EventColumn
   /// The value in PostgreSQL's text form; nil: null.
   let value: String?
 
   /// The columns that an edit may set: all except the code, by which the history finds the event, and those
   /// that say when the row was stored and which snapshot wrote it.
-  public static let columns = QuakeColumn.allCases.filter {
+  public static let columns = EventColumn.allCases.filter {
     ![.code, .asOf, .firstStored].contains($0)
   }
 
   /// The columns that are never null.
-  private static let required: [QuakeColumn] = [.source, .time, .validated]
+  private static let required: [EventColumn] = [.source, .time, .validated]
 
   /// A value from its text; an empty text is null.
   ///
   /// - Throws: `InvalidEdit` if the column cannot be set, or cannot hold the value.
-  public init(_ column: QuakeColumn, text: String) throws(InvalidEdit) {
+  public init(_ column: EventColumn, text: String) throws(InvalidEdit) {
     guard Self.columns.contains(column) else {
       throw InvalidEdit(
         "cannot set column \"\(column.name)\"",
@@ -39,7 +39,7 @@ public struct EventAssignment: Hashable, Sendable {
   }
 
   private static func value(
-    _ text: String, of column: QuakeColumn
+    _ text: String, of column: EventColumn
   ) throws(InvalidEdit) -> String {
     switch column.kind {
     case .text:
@@ -83,20 +83,20 @@ public struct EventAssignment: Hashable, Sendable {
   }
 
   private static func invalid(
-    _ text: String, _ column: QuakeColumn, _ expected: String
+    _ text: String, _ column: EventColumn, _ expected: String
   ) -> InvalidEdit {
     InvalidEdit(
       "invalid value '\(text.prefix(200))' for column \"\(column.name)\": expected \(expected)")
   }
 
-  private static func mostBytes(of column: QuakeColumn) -> Int {
+  private static func mostBytes(of column: EventColumn) -> Int {
     switch column {
     case .place, .title, .url, .detail, .ids, .sources, .types: 65_536
     default: 1024
     }
   }
 
-  private static func range(of column: QuakeColumn) -> ClosedRange<Double> {
+  private static func range(of column: EventColumn) -> ClosedRange<Double> {
     switch column {
     case .magnitude: -10...12
     case .longitude: -180...180
@@ -134,7 +134,7 @@ enum AssignmentCheck {
       }
       return
     }
-    let other = first.column == .longitude ? QuakeColumn.latitude : .longitude
+    let other = first.column == .longitude ? EventColumn.latitude : .longitude
     let removes = first.value == nil
     let found = try events(
       of: edit, over: connection,

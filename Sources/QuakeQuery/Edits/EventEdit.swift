@@ -3,7 +3,7 @@ public import QuakeModel
 /// A batch edit of events.
 ///
 /// ```swift
-/// var weak = QuakeFilter()
+/// var weak = EventFilter()
 /// weak.minimumMagnitude = 5
 /// let edit = EventEdit(.delete, of: EventSelection(weak), by: EditAuthor(program: "cleaner", author: "ann"))
 /// let outcome = try await database.apply(edit)
@@ -69,7 +69,7 @@ public enum EditAction: Hashable, Sendable {
 /// Which events a batch edit is about. By default those that represent an earthquake now.
 public struct EventSelection: Hashable, Sendable {
   /// The conditions on events that an event must meet; its conditions on changes do not count.
-  public var filter = QuakeFilter()
+  public var filter = EventFilter()
   /// Whether superseded events are selected. Those that the filter names by their code always are.
   public var includesSuperseded = false
   /// Whether withdrawn events are selected. Those that the filter names by their code always are.
@@ -81,7 +81,7 @@ public struct EventSelection: Hashable, Sendable {
   public init() {}
 
   /// The events that meet the conditions of a filter.
-  public init(_ filter: QuakeFilter) {
+  public init(_ filter: EventFilter) {
     self.filter = filter
   }
 }
@@ -145,7 +145,7 @@ public struct EditPlan: Hashable, Sendable {
   /// The number of events that it would change.
   public let count: Int64
   /// The first of them, as they are now.
-  public let sample: [QuakeRecord]
+  public let sample: [EventRecord]
 }
 
 /// The outcome of a batch edit.

@@ -15,7 +15,7 @@ public struct EventGroup: Hashable, Sendable {
 
 extension EventQuery {
   /// The columns with numbers, which can be averaged.
-  package static let numericColumns = QuakeColumn.allCases.filter { column in
+  package static let numericColumns = EventColumn.allCases.filter { column in
     switch column.kind {
     case .float8, .int4, .int2: true
     case .text, .timestamp, .bool: false
@@ -54,7 +54,7 @@ extension EventQuery {
   ///     order, others the largest first. Events without a value of the key come last or by their number.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
   package func groups(
-    by key: EventKey, of column: QuakeColumn = .magnitude, everyType: Bool = false,
+    by key: EventKey, of column: EventColumn = .magnitude, everyType: Bool = false,
     over connection: Connection,
     _ body: (EventGroup) throws -> Void
   ) throws {
@@ -97,7 +97,7 @@ extension EventQuery {
   ///   - everyType: Whether events of every type count.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
   package func statistics(
-    of column: QuakeColumn = .magnitude, completeness: Completeness = .maximumCurvature,
+    of column: EventColumn = .magnitude, completeness: Completeness = .maximumCurvature,
     everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
@@ -163,7 +163,7 @@ extension EventQuery {
        order by key \(sql: direction) nulls last, \(sql: order) limit \(limit)
       """
     var sections: [EventSection] = []
-    var events: [QuakeRecord] = []
+    var events: [EventRecord] = []
     var current: EventKey.Value?
     func end() {
       if !events.isEmpty { sections.append(EventSection(key: current, events: events)) }
@@ -198,7 +198,7 @@ extension EventQuery {
   }
 
   /// - Parameter condition: Which events count; nil: all.
-  private static func summaries(of column: QuakeColumn, where condition: SQL? = nil) -> SQL {
+  private static func summaries(of column: EventColumn, where condition: SQL? = nil) -> SQL {
     let value: SQL = "q.\(identifier: column.name)::float8"
     let filter: SQL = condition.map { "filter (where \(sql: $0))" } ?? ""
     let aggregates: [(SQL, SQL)] = [
@@ -248,7 +248,7 @@ package struct EventSection: Hashable, Sendable {
   /// The value of the key; nil: the events have none.
   package let key: EventKey.Value?
   /// The events, in the order of the query.
-  package let events: [QuakeRecord]
+  package let events: [EventRecord]
 }
 
 /// Figures about the events of a query.

@@ -28,7 +28,7 @@ extension EventKey {
 
 extension JSONWriter {
   /// Writes a group: by, key, and the members of its summary; of a class of the magnitude also cumulative.
-  package mutating func group(_ group: EventGroup, by key: EventKey, of column: QuakeColumn) {
+  package mutating func group(_ group: EventGroup, by key: EventKey, of column: EventColumn) {
     object { json in
       json.member("by", key.name)
       json.key("key")
@@ -49,7 +49,7 @@ extension JSONWriter {
   ///
   /// - Parameter reason: Why there is no b-value, in a sentence; nil: there is one.
   package mutating func statistics(
-    _ statistics: EventStatistics, of column: QuakeColumn, reason: String?
+    _ statistics: EventStatistics, of column: EventColumn, reason: String?
   ) {
     object { json in
       json.members(of: statistics.summary, column: column)
@@ -65,7 +65,7 @@ extension JSONWriter {
     }
   }
 
-  private mutating func members(of summary: EventSummary, column: QuakeColumn) {
+  private mutating func members(of summary: EventSummary, column: EventColumn) {
     member("count", summary.count)
     member("column", column.name)
     member("known", summary.known)

@@ -27,7 +27,7 @@ enum RestoreStatements {
   }
 
   /// All columns that an update restores.
-  private static let columns = QuakeColumn.allCases.filter { $0 != .code && $0 != .firstStored }
+  private static let columns = EventColumn.allCases.filter { $0 != .code && $0 != .firstStored }
 
   private static func every(_ condition: (SQL) -> SQL, _ connective: SQL) -> SQL {
     columns.map { "(\(sql: condition(SQL(identifier: $0.name))))" as SQL }
@@ -150,7 +150,7 @@ enum RestoreStatements {
   /// A column of a version as it is restored. A successor that an association gave the event does not come back,
   /// unless the association is still there: it may be gone, or the successor may be. What associates events
   /// after the restore decides anew.
-  private static func value(_ column: QuakeColumn, of version: SQL) -> SQL {
+  private static func value(_ column: EventColumn, of version: SQL) -> SQL {
     guard column == .supersededBy else { return "\(sql: version).\(identifier: column.name)" }
     return """
       case when not exists (select from quake.association n
@@ -167,7 +167,7 @@ enum RestoreStatements {
   /// Inserts events as they were in their versions. A version that was recorded before the history knew when an
   /// event was first stored gets the time of the event's first version.
   static func insert(_ codes: [String], as versions: [Int64]) -> SQL {
-    let columns = QuakeColumn.allCases.filter { $0 != .firstStored }
+    let columns = EventColumn.allCases.filter { $0 != .firstStored }
     let names = columns.map { SQL(identifier: $0.name) }.joined(separator: ", ")
     let values = columns.map { value($0, of: "v") }.joined(separator: ", ")
     return """

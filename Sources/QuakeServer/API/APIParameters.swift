@@ -62,10 +62,10 @@ enum APIParameters {
     case "W,S,E,N": return .numbers([-180...180, -90...90, -180...180, -90...90])
     case "KM:LAT,LON": return .string(pattern: circle)
     case "COLUMN[:asc|:desc],...":
-      let columns = QuakeColumn.allCases.map(\.name).joined(separator: "|")
+      let columns = EventColumn.allCases.map(\.name).joined(separator: "|")
       return .texts(pattern: "^(-(\(columns))|(\(columns))(:asc|:desc)?)$")
     case "OP,...": return .words(ChangeOperation.allCases.map(\.rawValue))
-    case "COLUMN,...": return .words(QuakeColumn.allCases.map(\.name))
+    case "COLUMN,...": return .words(EventColumn.allCases.map(\.name))
     default:
       if placeholder.hasSuffix(",...") { return .texts(pattern: "^[^,\(control)]+$") }
       let pattern = option.name == "place" ? "^[^\(control)]+$" : "^[^\(control)]*$"

@@ -33,7 +33,7 @@ extension APIService {
   private static let usualRows = 20_000
 
   /// The columns that the page shows.
-  private static let usualColumns: [QuakeColumn] = [
+  private static let usualColumns: [EventColumn] = [
     .code, .time, .updated, .latitude, .longitude, .depth, .magnitude, .magnitudeType, .place,
     .type, .status, .tsunami, .alert, .felt, .sig, .net,
   ]
@@ -88,13 +88,13 @@ extension APIService {
 
 /// Writes the document of `/v1/table`: a line for each event.
 struct TableWriter {
-  private let columns: [QuakeColumn]
+  private let columns: [EventColumn]
   private let document = JSONDocument()
 
   /// - Parameters:
   ///   - token: The newest transaction that the events contain.
   ///   - time: When it was committed.
-  init(_ columns: [QuakeColumn], token: ChangeToken, time: Timestamp) {
+  init(_ columns: [EventColumn], token: ChangeToken, time: Timestamp) {
     self.columns = columns
     document.json.beginObject()
     document.json.member("token", "\(token)")
@@ -108,7 +108,7 @@ struct TableWriter {
   private var isEmpty = true
 
   /// Adds a row.
-  mutating func add(_ event: QuakeRecord) throws {
+  mutating func add(_ event: EventRecord) throws {
     if !isEmpty { document.json.commaAndNewline() }
     isEmpty = false
     document.json.beginArray()

@@ -4,7 +4,7 @@ import QuakeModel
 /// Writes events as GeoJSON: in the form of USGS's feeds, or with columns as properties.
 struct FeatureWriter {
   private var count = 0
-  private let columns: [QuakeColumn]?
+  private let columns: [EventColumn]?
   private var writer: any EventWriter
   private var json = JSONWriter()
   private var document = DocumentWriter(contentType: mediaType)
@@ -19,7 +19,7 @@ struct FeatureWriter {
   /// - Parameters:
   ///   - columns: The columns that are properties; nil: USGS's properties.
   ///   - most: The most events that there can be.
-  init(_ columns: [QuakeColumn]?, _ head: DocumentHead, most: Int) throws {
+  init(_ columns: [EventColumn]?, _ head: DocumentHead, most: Int) throws {
     self.columns = columns
     writer = ExportFormat.geojson.makeWriter()
     self.head = try CountedHead(head, most: Int64(most), in: &document) {
@@ -28,13 +28,13 @@ struct FeatureWriter {
   }
 
   /// The columns to read.
-  static func columns(for columns: [QuakeColumn]?) -> [QuakeColumn] {
+  static func columns(for columns: [EventColumn]?) -> [EventColumn] {
     columns.map { $0 + [.code, .longitude, .latitude, .depth] } ?? ExportFormat.geojson.columns
   }
 
   /// An event as a document of its own.
   static func document(
-    _ event: QuakeRecord, _ columns: [QuakeColumn]?, others: [String]
+    _ event: EventRecord, _ columns: [EventColumn]?, others: [String]
   ) throws -> Document {
     var document = DocumentWriter(contentType: mediaType)
     if let columns {
@@ -55,7 +55,7 @@ struct FeatureWriter {
   ///
   /// - Parameter others: The events of other sources that are the same earthquake.
   /// - Throws: `HTTPError` 413 if the document becomes too long, 503 if it cannot be stored.
-  mutating func add(_ event: QuakeRecord, others: [String]) throws {
+  mutating func add(_ event: EventRecord, others: [String]) throws {
     count += 1
     guard let columns else {
       writer.event(event, revision: nil, others: others)
@@ -70,7 +70,7 @@ struct FeatureWriter {
   }
 
   private static func feature(
-    _ event: QuakeRecord, _ columns: [QuakeColumn], _ json: inout JSONWriter
+    _ event: EventRecord, _ columns: [EventColumn], _ json: inout JSONWriter
   ) {
     json.object { json in
       json.member("type", "Feature")

@@ -138,7 +138,7 @@ struct FDSNAnswer {
   private struct Found {
     var code: String
     /// As it is, or was before it was deleted; nil if the history has lost it.
-    var event: QuakeRecord?
+    var event: EventRecord?
     var isDeleted: Bool
   }
 
@@ -151,12 +151,12 @@ struct FDSNAnswer {
         isDeleted: event.has(.withdrawnAt) || event.has(.supersededBy))
     }
     guard let code = try history.code(of: id) else { return nil }
-    var last: QuakeRecord?
+    var last: EventRecord?
     try FDSNQuery.event(code).read(over: connection) { last = $0 }
     return Found(code: code, event: last, isDeleted: true)
   }
 
-  private func detail(_ event: QuakeRecord) throws -> Response {
+  private func detail(_ event: EventRecord) throws -> Response {
     fresh(
       Response(
         body: .document(

@@ -17,7 +17,7 @@ struct FDSNQuery {
   var end: Timestamp?
   var area = FDSNArea()
   /// The conditions of all parameters but the times, the area and the catalogue.
-  var filter = QuakeFilter()
+  var filter = EventFilter()
   /// The time at which or after which the events have changed in the store, by whatever writer.
   var changedSince: Timestamp?
   var catalog: String?
@@ -214,7 +214,7 @@ struct FDSNArea {
 
   /// Degrees of USGS's service: it divides kilometres by this.
   private static let kilometresPerDegree = 111.12
-  /// Kilometres of a degree on the sphere of `QuakeFilter.Circle`.
+  /// Kilometres of a degree on the sphere of `EventFilter.Circle`.
   private static let sphereKilometres = 6371.0088 * Double.pi / 180
 
   mutating func read(_ value: FDSNValue) throws(HTTPError) {
@@ -264,11 +264,11 @@ struct FDSNArea {
   }
 
   /// Adds the area to a filter.
-  func add(to filter: inout QuakeFilter) {
+  func add(to filter: inout EventFilter) {
     if let degrees = greatestDegrees, let latitude = self["latitude"],
       let longitude = self["longitude"]
     {
-      filter.circle = QuakeFilter.Circle(
+      filter.circle = EventFilter.Circle(
         radius: degrees * Self.sphereKilometres, latitude: latitude, longitude: longitude,
         innerRadius: leastDegrees * Self.sphereKilometres)
     }
@@ -277,7 +277,7 @@ struct FDSNArea {
     let (west, east) = longitudes
     // Beyond 180 degrees, with only one edge, there is nothing.
     guard (-180...180).contains(west), (-180...180).contains(east) else { return filter.codes = [] }
-    filter.boundingBox = QuakeFilter.BoundingBox(
+    filter.boundingBox = EventFilter.BoundingBox(
       west: west, south: self["minlatitude"] ?? -90, east: east, north: self["maxlatitude"] ?? 90)
   }
 

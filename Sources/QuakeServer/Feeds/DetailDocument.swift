@@ -8,16 +8,16 @@ enum DetailDocument {
   /// The columns that an origin consists of.
   private static let origin: Set<String> = Set(
     [
-      QuakeColumn.time, .longitude, .latitude, .depth, .magnitude, .magnitudeType, .status, .type,
+      EventColumn.time, .longitude, .latitude, .depth, .magnitude, .magnitudeType, .status, .type,
       .nst, .dmin, .rms, .gap,
     ].map(\.name))
 
   /// - Parameter includesSuperseded: Whether the products have the event's earlier origins, too.
   static func make(
-    of event: QuakeRecord, form: ServiceForm, includesSuperseded: Bool = false,
+    of event: EventRecord, form: ServiceForm, includesSuperseded: Bool = false,
     over connection: Connection
   ) throws -> Document {
-    var earlier: [QuakeRecord] = []
+    var earlier: [EventRecord] = []
     if includesSuperseded, let code = event.code {
       try EventHistory(connection: connection).versions(of: code) { version in
         guard let old = version.old, version.changed.contains(where: origin.contains) else {

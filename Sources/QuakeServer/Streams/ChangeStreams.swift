@@ -183,7 +183,7 @@ struct StreamOrder: Sendable {
 
   var start = Start.now
   var form = StreamForm.events
-  var filter = QuakeFilter()
+  var filter = EventFilter()
   /// After how many changes the stream ends; the events of a snapshot do not count.
   var limit = Int64.max
   /// The client's address.

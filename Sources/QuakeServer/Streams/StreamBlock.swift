@@ -44,7 +44,7 @@ struct StreamBlock {
 
   /// An event of a snapshot; without an id, for the same reason.
   mutating func snapshot(
-    _ record: QuakeRecord, token: ChangeToken, position: Int64
+    _ record: EventRecord, token: ChangeToken, position: Int64
   ) -> [UInt8] {
     json.snapshot(record, token: token, position: position)
     return take("event: snapshot\n")

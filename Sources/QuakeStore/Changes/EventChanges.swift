@@ -145,9 +145,9 @@ public struct ChangeBatch: Hashable, Sendable {
 /// Reads the changes that pass a filter, a page at a time, on demand.
 struct ChangePageSource: PullSource {
   private let follower: ReconnectingFollower
-  private let filter: QuakeFilter
+  private let filter: EventFilter
 
-  init(_ follower: ReconnectingFollower, filter: QuakeFilter) {
+  init(_ follower: ReconnectingFollower, filter: EventFilter) {
     self.follower = follower
     self.filter = filter
   }

@@ -73,7 +73,7 @@ extension QuakeDatabase {
 /// ```swift
 /// var query = HistoryQuery()
 /// query.after = .token(token)
-/// query.filter = QuakeFilter(where: .magnitude >= 6)
+/// query.filter = EventFilter(where: .magnitude >= 6)
 /// for try await change in database.history(query).changes { ... }
 /// ```
 ///

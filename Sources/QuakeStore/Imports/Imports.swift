@@ -95,8 +95,8 @@ extension QuakeDatabase {
   /// - Throws: An error of category `badData` if none of the events can be imported; otherwise as `check()`.
   @discardableResult
   public func importEvents(
-    _ events: some Sequence<QuakeRecord> & Sendable, named name: String,
-    columns: [QuakeColumn] = QuakeColumn.feed, generated: Timestamp? = nil,
+    _ events: some Sequence<EventRecord> & Sendable, named name: String,
+    columns: [EventColumn] = EventColumn.feed, generated: Timestamp? = nil,
     configure: @Sendable (inout ImportOptions) -> Void = { _ in },
     progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
   ) async throws -> ImportReport {
@@ -114,8 +114,8 @@ extension QuakeDatabase {
   /// The parameters, results and errors are those of the other import of a sequence.
   @discardableResult
   public func importEvents(
-    _ results: some Sequence<Result<QuakeRecord, ImportReject>> & Sendable, named name: String,
-    columns: [QuakeColumn] = QuakeColumn.feed, generated: Timestamp? = nil,
+    _ results: some Sequence<Result<EventRecord, ImportReject>> & Sendable, named name: String,
+    columns: [EventColumn] = EventColumn.feed, generated: Timestamp? = nil,
     configure: @Sendable (inout ImportOptions) -> Void = { _ in },
     progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
   ) async throws -> ImportReport {
@@ -135,11 +135,11 @@ extension QuakeDatabase {
   /// and errors are those of the import of a sequence that is not asynchronous.
   @discardableResult
   public func importEvents<Events: AsyncSequence & Sendable>(
-    _ events: Events, named name: String, columns: [QuakeColumn] = QuakeColumn.feed,
+    _ events: Events, named name: String, columns: [EventColumn] = EventColumn.feed,
     generated: Timestamp? = nil,
     configure: @Sendable (inout ImportOptions) -> Void = { _ in },
     progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
-  ) async throws -> ImportReport where Events.Element == QuakeRecord {
+  ) async throws -> ImportReport where Events.Element == EventRecord {
     let channel = try RecordChannel()
     return try await withThrowingTaskGroup(of: ImportReport?.self) { group in
       defer { group.cancelAll() }
@@ -163,7 +163,7 @@ extension QuakeDatabase {
         return try await self.importEvents(
           options, columns, generated, progress,
           from: {
-            var received: ArraySlice<QuakeRecord> = []
+            var received: ArraySlice<EventRecord> = []
             return {
               if received.isEmpty { received = try channel.receive()[...] }
               return received.popFirst().map { .success($0) }
@@ -178,7 +178,7 @@ extension QuakeDatabase {
   }
 
   private func importEvents(
-    named name: String, _ columns: [QuakeColumn], _ generated: Timestamp?,
+    named name: String, _ columns: [EventColumn], _ generated: Timestamp?,
     _ configure: @Sendable (inout ImportOptions) -> Void,
     _ progress: @escaping @Sendable (Int64) -> Void,
     from makeNext: @escaping @Sendable () -> SequenceSource.Next
@@ -189,7 +189,7 @@ extension QuakeDatabase {
   }
 
   private func importEvents(
-    _ options: ImportOptions, _ columns: [QuakeColumn], _ generated: Timestamp?,
+    _ options: ImportOptions, _ columns: [EventColumn], _ generated: Timestamp?,
     _ progress: @escaping @Sendable (Int64) -> Void,
     from makeNext: @escaping @Sendable () -> SequenceSource.Next
   ) async throws -> ImportReport {
@@ -352,9 +352,9 @@ struct FeedSession {
 /// The elements of a sequence as the source of an import.
 struct SequenceSource: ImportSource {
   /// Returns the next element; nil at the end.
-  typealias Next = () throws -> Result<QuakeRecord, ImportReject>?
+  typealias Next = () throws -> Result<EventRecord, ImportReject>?
 
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
   let format = "records"
   let generated: Timestamp?
   let mayTellGenerated = false
@@ -362,13 +362,13 @@ struct SequenceSource: ImportSource {
   private let takeNext: Next
   private var number = 0
 
-  init(columns: [QuakeColumn], generated: Timestamp?, _ next: @escaping Next) {
+  init(columns: [EventColumn], generated: Timestamp?, _ next: @escaping Next) {
     self.columns = columns
     self.generated = generated
     takeNext = next
   }
 
-  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+  mutating func next(into record: inout EventRecord) throws -> ImportItem? {
     guard let element = try takeNext() else { return nil }
     number += 1
     switch element {

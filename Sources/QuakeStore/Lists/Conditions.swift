@@ -2,29 +2,29 @@ public import QuakeModel
 
 // In this module, because a program imports no other one: Swift finds operators only in modules that are imported whole.
 
-extension QuakeColumn {
+extension EventColumn {
   /// The number in the column is at least this.
-  public static func >= (column: QuakeColumn, least: Double) -> EventCondition {
+  public static func >= (column: EventColumn, least: Double) -> EventCondition {
     .atLeast(column, least)
   }
 
   /// The number in the column is at most this.
-  public static func <= (column: QuakeColumn, most: Double) -> EventCondition {
+  public static func <= (column: EventColumn, most: Double) -> EventCondition {
     .atMost(column, most)
   }
 
   /// The instant in the column is this or later.
-  public static func >= (column: QuakeColumn, earliest: Timestamp) -> EventCondition {
+  public static func >= (column: EventColumn, earliest: Timestamp) -> EventCondition {
     .notBefore(column, earliest)
   }
 
   /// The instant in the column is before this.
-  public static func < (column: QuakeColumn, end: Timestamp) -> EventCondition {
+  public static func < (column: EventColumn, end: Timestamp) -> EventCondition {
     .before(column, end)
   }
 
   /// The text in the column is this, in any case of ASCII letters.
-  public static func == (column: QuakeColumn, text: String) -> EventCondition {
+  public static func == (column: EventColumn, text: String) -> EventCondition {
     .text(column, isOneOf: [text])
   }
 }

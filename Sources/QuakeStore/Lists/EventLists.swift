@@ -50,7 +50,7 @@ extension QuakeDatabase {
   ///   - everyType: Whether events of every type count.
   /// - Throws: As `events(_:)`.
   public func groups(
-    _ query: EventQuery, by key: EventKey, of column: QuakeColumn = .magnitude,
+    _ query: EventQuery, by key: EventKey, of column: EventColumn = .magnitude,
     everyType: Bool = false
   ) async throws -> [EventGroup] {
     try await withConnection { connection in
@@ -70,7 +70,7 @@ extension QuakeDatabase {
   ///   - everyType: Whether events of every type count.
   /// - Throws: As `events(_:)`.
   public func statistics(
-    _ query: EventQuery, of column: QuakeColumn = .magnitude,
+    _ query: EventQuery, of column: EventColumn = .magnitude,
     completeness: Completeness = .maximumCurvature, everyType: Bool = false
   ) async throws -> EventStatistics {
     try await withConnection {
@@ -84,7 +84,7 @@ extension QuakeDatabase {
   /// - Throws: As `events(_:)`.
   public func sections(
     _ query: EventQuery, by key: EventKey
-  ) async throws -> [(key: EventKey.Value?, events: [QuakeRecord])] {
+  ) async throws -> [(key: EventKey.Value?, events: [EventRecord])] {
     try await withConnection { connection in
       try query.sections(by: key, over: connection).map { ($0.key, $0.events) }
     }
@@ -96,7 +96,7 @@ public struct EventList: Hashable, Sendable {
   /// The newest transaction when the events were read. They show it, unless the query asks for the past.
   public let token: ChangeToken
   /// The events, in the order of the query.
-  public let events: [QuakeRecord]
+  public let events: [EventRecord]
   /// The query's `after` for the next page; nil: this one ends the list.
   public let next: EventCursor?
 }
@@ -112,16 +112,16 @@ public struct EventList: Hashable, Sendable {
 /// Each iterator has a connection of its own and holds one page. Cancellation works as for `EventChanges`.
 public struct EventPages: AsyncSequence, Sendable {
   /// The element of the sequence.
-  public typealias Element = [QuakeRecord]
+  public typealias Element = [EventRecord]
 
-  private let makeSource: PullThread<[QuakeRecord]>.MakeSource
+  private let makeSource: PullThread<[EventRecord]>.MakeSource
 
-  init(_ makeSource: @escaping PullThread<[QuakeRecord]>.MakeSource) {
+  init(_ makeSource: @escaping PullThread<[EventRecord]>.MakeSource) {
     self.makeSource = makeSource
   }
 
   /// Begins with the first page, with the first `next()`.
-  public func makeAsyncIterator() -> PullIterator<[QuakeRecord]> { PullIterator(makeSource) }
+  public func makeAsyncIterator() -> PullIterator<[EventRecord]> { PullIterator(makeSource) }
 }
 
 /// Reads the pages of a query, one for each demand.
@@ -143,7 +143,7 @@ struct EventPageSource: PullSource {
     remaining = query.limit
   }
 
-  mutating func next() throws -> [QuakeRecord]? {
+  mutating func next() throws -> [EventRecord]? {
     guard !isAtEnd, remaining != 0 else { return nil }
     query.limit = min(size, remaining ?? size)
     let page = try query.page(over: connection)

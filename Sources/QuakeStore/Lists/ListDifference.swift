@@ -48,7 +48,7 @@ public struct ListDifference: Hashable, Sendable {
 
 extension ListDifference {
   /// The difference between two short lists, by the events' codes.
-  init(from old: [QuakeRecord], to new: [QuakeRecord]) {
+  init(from old: [EventRecord], to new: [EventRecord]) {
     let oldCodes = old.map { $0.code ?? "" }
     let newCodes = new.map { $0.code ?? "" }
     let steps = newCodes.difference(from: oldCodes).inferringMoves()

@@ -55,7 +55,7 @@ public struct LiveEvents: AsyncSequence, Sendable {
     /// The newest transaction that the list shows.
     public let token: ChangeToken
     /// The events, in the order of the query.
-    public let events: [QuakeRecord]
+    public let events: [EventRecord]
     /// The number of events in the list, of which a window shows a part.
     public let count: Int64
     /// Where the next window begins; nil: the list ends with these events.
@@ -94,7 +94,7 @@ struct WholeListSource: PullSource {
     else { return nil }
     var query = query
     let columns = Set(query.columns).union(order.columns.map(\.column)).union([.code])
-    query.columns = QuakeColumn.allCases.filter(columns.contains)
+    query.columns = EventColumn.allCases.filter(columns.contains)
     self.follower = follower
     self.query = query
     selection = ListSelection(query, columns: columns)
@@ -135,7 +135,7 @@ struct WholeListSource: PullSource {
   }
 
   private mutating func load(because reason: StoreError? = nil) throws -> LiveEvents.Update {
-    var events: [QuakeRecord] = []
+    var events: [EventRecord] = []
     try follower.begin { connection in
       events = []
       try connection.atOneMoment {
@@ -162,7 +162,7 @@ struct WholeListSource: PullSource {
 struct WindowSource: PullSource {
   private let follower: ReconnectingFollower
   private let query: EventQuery
-  private var events: [QuakeRecord] = []
+  private var events: [EventRecord] = []
   private var count: Int64 = 0
   private var generation = 0
 

@@ -5,7 +5,7 @@ internal import QuakeQuery
 struct LiveList {
   private let order: ListOrder
   /// The events in their order.
-  private(set) var events: [QuakeRecord] = []
+  private(set) var events: [EventRecord] = []
   /// The sort key of each event in the list, by its code.
   private var keys: [String: ListOrder.Key] = [:]
 
@@ -59,7 +59,7 @@ struct LiveList {
     var code: String
   }
 
-  private func sorts(_ event: QuakeRecord, before sortKey: SortKey) -> Bool {
+  private func sorts(_ event: EventRecord, before sortKey: SortKey) -> Bool {
     for (index, column) in order.columns.enumerated() {
       let value = ListOrder.value(of: event, in: column)
       let other = index == 0 ? sortKey.key.first : sortKey.key.rest[index - 1]
@@ -84,7 +84,7 @@ struct LiveList {
 
   /// An event to insert.
   private struct Addition {
-    var event: QuakeRecord
+    var event: EventRecord
     var sortKey: SortKey
     /// Its index before; nil if it is new.
     var from: Int?
@@ -94,7 +94,7 @@ struct LiveList {
   private struct Edit {
     var removed: [Int] = []
     var added: [Addition] = []
-    var replaced: [(index: Int, event: QuakeRecord)] = []
+    var replaced: [(index: Int, event: EventRecord)] = []
     /// Events with another sort key, which may or may not get another index.
     var shifted: [Addition] = []
   }
@@ -170,7 +170,7 @@ struct LiveList {
   }
 
   /// In place, from the end: each event behind an added one moves once.
-  private mutating func insert(_ added: [QuakeRecord], at slots: [Int]) {
+  private mutating func insert(_ added: [EventRecord], at slots: [Int]) {
     var left = events.count
     events.append(contentsOf: added)
     for (number, event) in added.enumerated().reversed() {
@@ -210,13 +210,13 @@ struct ListOrder {
     columns = total
   }
 
-  func key(of event: QuakeRecord) -> Key {
+  func key(of event: EventRecord) -> Key {
     let values = columns.map { Self.value(of: event, in: $0) }
     return Key(first: values.first ?? 0, rest: Array(values.dropFirst()))
   }
 
   /// An integer that sorts as PostgreSQL sorts the column; events without a value come last.
-  static func value(of event: QuakeRecord, in order: EventOrder) -> Int64 {
+  static func value(of event: EventRecord, in order: EventOrder) -> Int64 {
     let value: Int64? =
       switch order.column.kind {
       case .text: nil
@@ -239,22 +239,22 @@ struct ListOrder {
 
 /// Which events a list has, and which of their columns.
 struct ListSelection {
-  private let filter: QuakeFilter
+  private let filter: EventFilter
   private let past: EventQuery.Past
-  private let droppedColumns: [QuakeColumn]
+  private let droppedColumns: [EventColumn]
 
   /// The selection of a query.
   ///
   /// - Parameter columns: The columns that the events of the list have.
-  init(_ query: EventQuery, columns: Set<QuakeColumn>) {
+  init(_ query: EventQuery, columns: Set<EventColumn>) {
     filter = query.filter
     // A list that names codes has them whatever became of them.
     past = query.filter.codes == nil ? query.past : [.superseded, .withdrawn]
-    droppedColumns = QuakeColumn.allCases.filter { !columns.contains($0) }
+    droppedColumns = EventColumn.allCases.filter { !columns.contains($0) }
   }
 
   /// The event as the list has it; nil if it is not in the list.
-  func selected(_ event: QuakeRecord) -> QuakeRecord? {
+  func selected(_ event: EventRecord) -> EventRecord? {
     guard past.contains(.superseded) || !event.has(.supersededBy),
       past.contains(.withdrawn) || !event.has(.withdrawnAt), filter.accepts(event)
     else { return nil }
@@ -270,7 +270,7 @@ struct ListSelection {
 struct NetChanges {
   /// The last state of an event.
   enum Outcome {
-    case listed(QuakeRecord)
+    case listed(EventRecord)
     case unlisted
   }
 
@@ -283,7 +283,7 @@ struct NetChanges {
   init() {}
 
   /// The changes that make any list one of exactly these events.
-  init(replacingAllWith events: [QuakeRecord]) {
+  init(replacingAllWith events: [EventRecord]) {
     isCleared = true
     outcomes.reserveCapacity(events.count)
     for event in events {

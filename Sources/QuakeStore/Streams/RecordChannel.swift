@@ -6,7 +6,7 @@ internal import Synchronization
 /// that a sender which is faster than the receiver waits.
 package final class RecordChannel: Sendable {
   private struct State {
-    var records: [QuakeRecord] = []
+    var records: [EventRecord] = []
     /// The sender, while it waits because the channel is full.
     var sender: CheckedContinuation<Void, Never>?
     /// Nil until the sender has finished.
@@ -29,7 +29,7 @@ package final class RecordChannel: Sendable {
   /// Sends a record, and waits while the channel is full.
   ///
   /// - Returns: Whether the receiver still wants records.
-  package func send(_ record: QuakeRecord) async -> Bool {
+  package func send(_ record: EventRecord) async -> Bool {
     let mustWait = state.withLock { state in
       guard !state.isClosed else { return false }
       state.records.append(record)
@@ -62,9 +62,9 @@ package final class RecordChannel: Sendable {
   /// Waits for records and takes all that are there; empty at the end.
   ///
   /// - Throws: The error with which the sender finished; `CancellationError` after `close`.
-  package func receive() throws -> [QuakeRecord] {
+  package func receive() throws -> [EventRecord] {
     while true {
-      let (taken, sender): ([QuakeRecord]?, CheckedContinuation<Void, Never>?) =
+      let (taken, sender): ([EventRecord]?, CheckedContinuation<Void, Never>?) =
         try state.withLock { state in
           guard !state.isClosed else { throw CancellationError() }
           guard state.records.isEmpty else {

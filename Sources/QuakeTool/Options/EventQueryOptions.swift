@@ -29,13 +29,13 @@ package enum EventQueryOptions {
   /// The order.
   package static let sort = Option.value(
     "sort", "COLUMN[:asc|:desc],...", repeatable: true, default: "time:desc",
-    completion: .found(or: QuakeColumn.allCases.map(\.name)),
+    completion: .found(or: EventColumn.allCases.map(\.name)),
     help: "the order; events without a value come last")
 
   /// The columns to read.
   package static let columns = Option.value(
     "columns", "COLUMN,...", repeatable: true,
-    completion: .words(QuakeColumn.allCases.map(\.name)),
+    completion: .words(EventColumn.allCases.map(\.name)),
     help: "print these columns; only they are read from the database")
 
   /// The query that `FilterOptions.events`, `past`, `asOf` and `asOfFeed` describe.
@@ -62,11 +62,11 @@ package enum EventQueryOptions {
   /// The columns that `columns` names, each once; nil: the option is not given.
   package static func columns(
     _ arguments: ParsedArguments
-  ) throws(UsageError) -> [QuakeColumn]? {
+  ) throws(UsageError) -> [EventColumn]? {
     guard arguments.isGiven("columns") else { return nil }
-    let names = try arguments.list("columns", of: QuakeColumn.allCases.map(\.name))
-    var columns: [QuakeColumn] = []
-    for column in names.compactMap({ QuakeColumn(name: $0) }) where !columns.contains(column) {
+    let names = try arguments.list("columns", of: EventColumn.allCases.map(\.name))
+    var columns: [EventColumn] = []
+    for column in names.compactMap({ EventColumn(name: $0) }) where !columns.contains(column) {
       columns.append(column)
     }
     return columns
@@ -83,7 +83,7 @@ package enum EventQueryOptions {
       query.order = try arguments.list("sort").map { text throws(UsageError) in
         guard let order = EventOrder(text) else {
           let name = String(text.prefix { $0 != ":" })
-          let names = QuakeColumn.allCases.map(\.name)
+          let names = EventColumn.allCases.map(\.name)
           throw arguments.invalidValue(
             text, for: "sort",
             expected: "a column, as it is or with :asc or :desc, such as magnitude:desc",

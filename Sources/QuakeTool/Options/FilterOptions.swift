@@ -67,7 +67,7 @@ package enum FilterOptions {
       help: "changes by sessions with this application_name"),
     .value(
       "changed", "COLUMN,...", repeatable: true,
-      completion: .words(QuakeColumn.allCases.map(\.name)),
+      completion: .words(EventColumn.allCases.map(\.name)),
       help: "updates of at least one of these columns, such as magnitude,place"),
     .value(
       "newer-than", "DURATION",
@@ -100,15 +100,15 @@ package enum FilterOptions {
   /// - Parameter withChanges: Whether the command also has the options of `changes`.
   package static func filter(
     _ arguments: ParsedArguments, withChanges: Bool = true
-  ) throws(UsageError) -> QuakeFilter {
-    var filter = QuakeFilter()
+  ) throws(UsageError) -> EventFilter {
+    var filter = EventFilter()
     try add(eventOptionsOf: arguments, to: &filter)
     if withChanges { try add(changeOptionsOf: arguments, to: &filter) }
     return filter
   }
 
   private static func add(
-    eventOptionsOf arguments: ParsedArguments, to filter: inout QuakeFilter
+    eventOptionsOf arguments: ParsedArguments, to filter: inout EventFilter
   ) throws(UsageError) {
     if arguments.isGiven("code") { filter.codes = Set(try arguments.list("code")) }
     (filter.minimumMagnitude, filter.maximumMagnitude) = try limits("magnitude", arguments)
@@ -135,18 +135,18 @@ package enum FilterOptions {
   }
 
   /// The filter that the options of `regions` describe.
-  package static func region(_ arguments: ParsedArguments) throws(UsageError) -> QuakeFilter {
-    var filter = QuakeFilter()
+  package static func region(_ arguments: ParsedArguments) throws(UsageError) -> EventFilter {
+    var filter = EventFilter()
     try add(regionOptionsOf: arguments, to: &filter)
     return filter
   }
 
   private static func add(
-    regionOptionsOf arguments: ParsedArguments, to filter: inout QuakeFilter
+    regionOptionsOf arguments: ParsedArguments, to filter: inout EventFilter
   ) throws(UsageError) {
     if let edges = try arguments.doubles("bbox", count: 4) {
       guard
-        let box = QuakeFilter.BoundingBox(
+        let box = EventFilter.BoundingBox(
           west: edges[0], south: edges[1], east: edges[2], north: edges[3])
       else {
         var error = arguments.invalidValue(
@@ -196,7 +196,7 @@ package enum FilterOptions {
   }
 
   private static func add(
-    timeOptionsOf arguments: ParsedArguments, to filter: inout QuakeFilter
+    timeOptionsOf arguments: ParsedArguments, to filter: inout EventFilter
   ) throws(UsageError) {
     try arguments.requireAtMostOne(of: "last", "from")
     try arguments.requireAtMostOne(of: "last", "to")
@@ -213,7 +213,7 @@ package enum FilterOptions {
   }
 
   private static func add(
-    changeOptionsOf arguments: ParsedArguments, to filter: inout QuakeFilter
+    changeOptionsOf arguments: ParsedArguments, to filter: inout EventFilter
   ) throws(UsageError) {
     if arguments.isGiven("op") {
       let words = try arguments.list("op", of: ChangeOperation.allCases.map(\.rawValue))
@@ -227,7 +227,7 @@ package enum FilterOptions {
     }
     if arguments.isGiven("changed") {
       filter.changedColumns = Set(
-        try arguments.list("changed", of: QuakeColumn.allCases.map(\.name)))
+        try arguments.list("changed", of: EventColumn.allCases.map(\.name)))
     }
     filter.newerThan = try arguments.duration("newer-than", in: .milliseconds(1)...)
     filter.changeConditions.enters = arguments.flag("enters")
@@ -237,12 +237,12 @@ package enum FilterOptions {
     filter.changeConditions.placeChange = try arguments.double("place-change", in: 0...)
   }
 
-  private static func circle(_ text: String) -> QuakeFilter.Circle? {
+  private static func circle(_ text: String) -> EventFilter.Circle? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let radius = Double(parts[0]) else { return nil }
     let place = parts[1].split(separator: ",", omittingEmptySubsequences: false)
     guard place.count == 2, let latitude = Double(place[0]), let longitude = Double(place[1])
     else { return nil }
-    return QuakeFilter.Circle(radius: radius, latitude: latitude, longitude: longitude)
+    return EventFilter.Circle(radius: radius, latitude: latitude, longitude: longitude)
   }
 }

@@ -31,7 +31,7 @@ package struct StatisticsOptions: Sendable {
   /// The key to group by; nil: all events are one group.
   package let key: EventKey?
   /// The column to summarise.
-  package let column: QuakeColumn
+  package let column: EventColumn
   /// How the magnitude of completeness is found.
   package let completeness: Completeness
   /// Whether events of every type count, and not only earthquakes.
@@ -52,7 +52,7 @@ package struct StatisticsOptions: Sendable {
       throw Self.missing("by", neededBy: option, arguments)
     }
     let name = try arguments.choice("of", of: EventQuery.numericColumns.map(\.name))
-    column = name.flatMap { QuakeColumn(name: $0) } ?? .magnitude
+    column = name.flatMap { EventColumn(name: $0) } ?? .magnitude
     completeness = try Self.completeness(arguments)
     everyType = try FilterOptions.namesEveryType(arguments)
   }

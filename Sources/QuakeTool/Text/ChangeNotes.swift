@@ -6,21 +6,21 @@ struct ChangeNotes {
   /// The notes, the most important first. Empty if no person can see what the update changed.
   private(set) var visible: [String] = []
   /// Names of the columns that the update changed and that `visible` does not mention.
-  private(set) var bookkeeping: [QuakeColumn] = []
+  private(set) var bookkeeping: [EventColumn] = []
 
-  private let changed: Set<QuakeColumn>
-  private let old: QuakeRecord
-  private let new: QuakeRecord
+  private let changed: Set<EventColumn>
+  private let old: EventRecord
+  private let new: EventRecord
   /// The most columns that a text takes.
   private let width: Int
 
   /// Columns that no person reads: they serve programs, or name where the values come from.
-  static let unread: Set<QuakeColumn> = [
+  static let unread: Set<EventColumn> = [
     .updated, .asOf, .firstStored, .url, .detail, .ids, .sources, .types, .netCode,
   ]
 
   /// The columns without words of their own, in the order of their importance.
-  private static let plain: [QuakeColumn] = [
+  private static let plain: [EventColumn] = [
     .place, .type, .status, .felt, .cdi, .mmi, .magnitudeType, .net, .source, .code, .title, .sig,
     .nst, .gap, .rms, .dmin,
   ]
@@ -30,29 +30,29 @@ struct ChangeNotes {
   /// - Parameters:
   ///   - changed: Names of the columns.
   ///   - width: The most columns that a text takes.
-  init(_ changed: [String], _ old: QuakeRecord, _ new: QuakeRecord, width: Int) {
-    self.changed = Set(changed.compactMap { QuakeColumn(name: $0) })
+  init(_ changed: [String], _ old: EventRecord, _ new: EventRecord, width: Int) {
+    self.changed = Set(changed.compactMap { EventColumn(name: $0) })
     (self.old, self.new, self.width) = (old, new, width)
     if has(.magnitude) { addRounded(.magnitude) }
     addState()
-    for column in [QuakeColumn.alert, .tsunami] where has(column) {
+    for column in [EventColumn.alert, .tsunami] where has(column) {
       visible.append(values(column))
     }
     if has(.depth) { addDepth() }
     if has(.longitude) || has(.latitude) { addMove() }
     if has(.time) { addTime() }
     for column in Self.plain where has(column) && !isToldByOthers(column) { addPlain(column) }
-    bookkeeping = QuakeColumn.allCases.filter {
+    bookkeeping = EventColumn.allCases.filter {
       self.changed.contains($0) && Self.unread.contains($0)
     }
   }
 
-  private func has(_ column: QuakeColumn) -> Bool { changed.contains(column) }
+  private func has(_ column: EventColumn) -> Bool { changed.contains(column) }
 
   /// A title repeats magnitude, type and place, and the significance is computed from magnitude, felt reports,
   /// intensities and alert level.
-  private func isToldByOthers(_ column: QuakeColumn) -> Bool {
-    let sources: [QuakeColumn] =
+  private func isToldByOthers(_ column: EventColumn) -> Bool {
+    let sources: [EventColumn] =
       switch column {
       case .title: [.magnitude, .magnitudeType, .place, .type]
       case .sig: [.magnitude, .place, .felt, .cdi, .mmi, .alert, .tsunami]
@@ -61,11 +61,11 @@ struct ChangeNotes {
     return sources.contains(where: has)
   }
 
-  private func values(_ column: QuakeColumn) -> String {
+  private func values(_ column: EventColumn) -> String {
     "\(column.name) \(value(column, old)) → \(value(column, new))"
   }
 
-  private func value(_ column: QuakeColumn, _ event: QuakeRecord) -> String {
+  private func value(_ column: EventColumn, _ event: EventRecord) -> String {
     ChangeText.value(column, event, width: width)
   }
 
@@ -87,7 +87,7 @@ struct ChangeNotes {
   }
 
   /// Why an event does not count; nil if it does.
-  static func state(_ event: QuakeRecord) -> String? {
+  static func state(_ event: EventRecord) -> String? {
     if event.has(.supersededBy) {
       return "superseded by " + ChangeText.value(.supersededBy, event, width: 24)
     }
@@ -95,7 +95,7 @@ struct ChangeNotes {
   }
 
   /// A depth to a tenth of a kilometre: `4.6`.
-  static func depth(_ event: QuakeRecord) -> String? {
+  static func depth(_ event: EventRecord) -> String? {
     event.depth.map { tenths($0) }
   }
 
@@ -105,7 +105,7 @@ struct ChangeNotes {
   }
 
   /// Both values to a hundredth. The same value comes with more or fewer digits from different services.
-  private mutating func addRounded(_ column: QuakeColumn) {
+  private mutating func addRounded(_ column: EventColumn) {
     let texts = [old, new].map { event in
       guard let value = event.double(column) else { return "none" }
       let rounded = (value * 100).rounded() / 100
@@ -130,7 +130,7 @@ struct ChangeNotes {
   }
 
   /// Degrees north and east, to about a kilometre.
-  private static func epicentre(_ event: QuakeRecord) -> String {
+  private static func epicentre(_ event: EventRecord) -> String {
     guard let latitude = event.latitude, let longitude = event.longitude else {
       return "none"
     }
@@ -154,7 +154,7 @@ struct ChangeNotes {
     visible.append("origin time \(text) \(difference < 0 ? "earlier" : "later")")
   }
 
-  private mutating func addPlain(_ column: QuakeColumn) {
+  private mutating func addPlain(_ column: EventColumn) {
     switch column {
     case .place:
       // The new one is in the line already.

@@ -33,7 +33,7 @@ package struct ChangeText: Sendable {
 
   /// Whether a change is an update of columns that no person reads, or by less than a line shows.
   package static func isBookkeeping(
-    _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
+    _ op: ChangeOperation, _ changed: [String], _ old: EventRecord?, _ new: EventRecord?
   ) -> Bool {
     guard op == .update, let old, let new else { return false }
     return ChangeNotes(changed, old, new, width: 1).visible.isEmpty
@@ -50,7 +50,7 @@ package struct ChangeText: Sendable {
   ///
   /// - Parameter indent: Columns that the caller writes before the line.
   package func line(
-    _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?,
+    _ op: ChangeOperation, _ changed: [String], _ old: EventRecord?, _ new: EventRecord?,
     by transaction: ChangeTransaction? = nil, indent: Int = 0
   ) -> String {
     guard let event = new ?? old else { return emptied(by: transaction, width: width - indent) }
@@ -81,7 +81,7 @@ package struct ChangeText: Sendable {
 
   /// Notes about the effects of a change on the event, the most important first.
   private static func notes(
-    _ op: ChangeOperation, _ changed: [String], _ old: QuakeRecord?, _ new: QuakeRecord?
+    _ op: ChangeOperation, _ changed: [String], _ old: EventRecord?, _ new: EventRecord?
   ) -> [String] {
     guard let new else { return [] }
     if op == .insert { return notes(onNew: new) }
@@ -93,12 +93,12 @@ package struct ChangeText: Sendable {
   }
 
   /// An event of a list, in the form of a change.
-  package func line(listed event: QuakeRecord) -> String {
+  package func line(listed event: EventRecord) -> String {
     fitted("       ", .origin, event, Self.notes(onNew: event), who: nil, width: width)
   }
 
   /// Depth, and why the event does not count.
-  private static func notes(onNew event: QuakeRecord) -> [String] {
+  private static func notes(onNew event: EventRecord) -> [String] {
     [ChangeNotes.depth(event).map { "depth \($0) km" }, ChangeNotes.state(event)].compactMap { $0 }
   }
 
@@ -178,7 +178,7 @@ package struct ChangeText: Sendable {
   }
 
   private func fitted(
-    _ verb: String, _ moment: Moment, _ event: QuakeRecord, _ notes: [String],
+    _ verb: String, _ moment: Moment, _ event: EventRecord, _ notes: [String],
     who transaction: ChangeTransaction?, width: Int
   ) -> String {
     let magnitude = Self.magnitude(event)
@@ -213,7 +213,7 @@ package struct ChangeText: Sendable {
     return line + (author.isEmpty ? "" : "  " + dim(String(author.dropFirst(2))))
   }
 
-  private func relativeTime(_ event: QuakeRecord) -> String {
+  private func relativeTime(_ event: EventRecord) -> String {
     event.time.map { RelativeTime.text($0, at: .now()) } ?? ""
   }
 
@@ -258,36 +258,36 @@ package struct ChangeText: Sendable {
   }
 
   /// Origin time, magnitude in its colour, place and code of an event.
-  package func describe(_ event: QuakeRecord) -> String {
+  package func describe(_ event: EventRecord) -> String {
     let code = Self.text(.code, event, Self.nameLimit) ?? ""
     let magnitude = styled(Self.magnitude(event), event)
     return "\(Self.exactTime(event))  \(magnitude)  \(Self.place(event)) (\(code))"
   }
 
   /// The origin time to the second.
-  private static func exactTime(_ event: QuakeRecord) -> String {
+  private static func exactTime(_ event: EventRecord) -> String {
     guard let time = event.time else { return "" }
     // As `MomentText` has it; faster, for lists of millions of events.
     return MomentText.usesLocalTime ? time.text : String("\(time)".prefix(19)) + "Z"
   }
 
-  private static func place(_ event: QuakeRecord) -> String {
+  private static func place(_ event: EventRecord) -> String {
     text(.place, event, placeLimit) ?? text(.title, event, placeLimit) ?? "place unknown"
   }
 
   /// A text of an event on one line. No more than `limit` bytes are copied.
-  private static func text(_ column: QuakeColumn, _ event: QuakeRecord, _ limit: Int) -> String? {
+  private static func text(_ column: EventColumn, _ event: EventRecord, _ limit: Int) -> String? {
     event.withUTF8(column) { utf8 in utf8.map { PrintableText.line(utf8: $0, atMost: limit) } }
   }
 
   /// The magnitude, six columns wide.
-  private static func magnitude(_ event: QuakeRecord) -> String {
+  private static func magnitude(_ event: EventRecord) -> String {
     guard let magnitude = event.magnitude else { return "M    ?" }
     return "M " + padded(Readable.decimal(magnitude, places: 1), to: 4)
   }
 
   /// A text in the colour of the event's magnitude.
-  private func styled(_ text: String, _ event: QuakeRecord) -> String {
+  private func styled(_ text: String, _ event: EventRecord) -> String {
     guard let magnitude = event.magnitude else { return text }
     return colour.apply(Self.style(ofMagnitude: magnitude), to: text)
   }
@@ -308,7 +308,7 @@ package struct ChangeText: Sendable {
   ///   - width: The most columns that a text takes; nil for no limit but `limit`.
   ///   - limit: The most bytes of a text that are read.
   package static func value(
-    _ column: QuakeColumn, _ record: QuakeRecord, width: Int? = 60, atMost limit: Int = 240
+    _ column: EventColumn, _ record: EventRecord, width: Int? = 60, atMost limit: Int = 240
   ) -> String {
     guard record.has(column) else { return "none" }
     switch column.kind {

@@ -77,10 +77,10 @@ enum AssociationOptions {
     return sources
   }
 
-  private static func region(_ arguments: ParsedArguments) throws -> QuakeFilter.BoundingBox? {
+  private static func region(_ arguments: ParsedArguments) throws -> EventFilter.BoundingBox? {
     guard let edges = try arguments.doubles("box", count: 4) else { return nil }
     guard
-      let region = QuakeFilter.BoundingBox(
+      let region = EventFilter.BoundingBox(
         west: edges[0], south: edges[1], east: edges[2], north: edges[3])
     else {
       throw arguments.invalidValue(

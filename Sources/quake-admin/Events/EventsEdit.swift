@@ -61,7 +61,7 @@ struct EventsEdit {
     for word in words {
       guard let place = word.firstIndex(of: "=") else { continue }
       let name = word[..<place]
-      guard let column = QuakeColumn(name: name) else {
+      guard let column = EventColumn(name: name) else {
         throw arguments.usageError(
           "unknown column '\(name)': expected one of "
             + EventAssignment.columns.map(\.name).joined(separator: ", "),

@@ -56,7 +56,7 @@ struct ServiceProbe {
     options.maximumBytes = fetcher.maximumBytes
     let reader = try FeedReader(source: response.body, name: "sample", options: options)
     guard reader.format == .usgsGeoJSON else { return nil }
-    var record = QuakeRecord()
+    var record = EventRecord()
     var centre: DataCentre?
     while let item = try reader.next(into: &record) {
       guard case .record = item else { continue }
@@ -99,7 +99,7 @@ struct BackfillWindowSource<Base: ImportSource>: ImportSource {
     self.received = received
   }
 
-  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+  mutating func next(into record: inout EventRecord) throws -> ImportItem? {
     var next = try base.next(into: &record)
     received.records += next == nil ? 0 : 1
     while case .record = next, !region.contains(record) {
@@ -118,8 +118,8 @@ struct BackfillWindowSource<Base: ImportSource>: ImportSource {
         reason: "The time \(time) is not within the requested window.", raw: code))
   }
 
-  var columns: [QuakeColumn] { base.columns }
-  var inferredColumns: Set<QuakeColumn> { base.inferredColumns }
+  var columns: [EventColumn] { base.columns }
+  var inferredColumns: Set<EventColumn> { base.inferredColumns }
   var format: String { base.format }
   var generated: Timestamp? { base.generated }
   var bytesRead: Int64 { base.bytesRead }

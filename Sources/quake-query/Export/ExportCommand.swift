@@ -93,7 +93,7 @@ struct ExportCommand {
   ) throws {
     var writer = target.format.makeWriter(isForSpreadsheets: target.isForSpreadsheets)
     // The events whose revisions have still to be counted.
-    var waiting: [QuakeRecord] = []
+    var waiting: [EventRecord] = []
     func flush() throws {
       let counts = try revisions?.count(of: waiting.compactMap { $0.code }) ?? [:]
       for event in waiting {

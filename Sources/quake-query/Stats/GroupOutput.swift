@@ -7,7 +7,7 @@ import QuakeTool
 /// Writes groups of events, as a table or as JSON.
 struct GroupOutput {
   private let key: EventKey
-  private let column: QuakeColumn
+  private let column: EventColumn
   private let everyType: Bool
   private let arguments: ParsedArguments
 

@@ -8,7 +8,7 @@ import QuakeQuery
 /// above, on a logarithmic scale, on which the relation of Gutenberg and Richter is a straight line.
 struct GroupPlot {
   private let key: EventKey
-  private let column: QuakeColumn?
+  private let column: EventColumn?
   private let everyType: Bool
   private let hasUnicode: Bool
   private let width: Int
@@ -17,7 +17,7 @@ struct GroupPlot {
   private static let mostBars: Int64 = 50
 
   /// A picture of the number of events, or of the average of a column.
-  init(_ key: EventKey, of column: QuakeColumn?, everyType: Bool) {
+  init(_ key: EventKey, of column: EventColumn?, everyType: Bool) {
     self.key = key
     self.column = column
     self.everyType = everyType

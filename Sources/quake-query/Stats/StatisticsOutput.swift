@@ -7,9 +7,9 @@ import QuakeTool
 struct StatisticsOutput {
   private let lines: Lines
   private let arguments: ParsedArguments
-  private let column: QuakeColumn
+  private let column: EventColumn
 
-  init(_ arguments: ParsedArguments, _ column: QuakeColumn) {
+  init(_ arguments: ParsedArguments, _ column: EventColumn) {
     lines = Lines(arguments)
     self.arguments = arguments
     self.column = column

@@ -49,7 +49,7 @@ final class BatchRunner: CommandHandler {
     try giveLine()
   }
 
-  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+  func handle(snapshot record: EventRecord, token: ChangeToken, position: Int64) throws {
     try open(token, "snapshot (token \(token))", before: nil)
     json.snapshot(record, token: token, position: position, drain: give)
     try giveLine()

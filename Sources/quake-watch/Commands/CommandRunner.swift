@@ -69,7 +69,7 @@ final class CommandRunner: CommandHandler {
     last = token
   }
 
-  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+  func handle(snapshot record: EventRecord, token: ChangeToken, position: Int64) throws {
     let code = record.code
     try run(
       "snapshot of \(code ?? "") (token \(token))", code: code,

@@ -108,7 +108,7 @@ struct CommandVariables {
   }
 
   /// The variables for an event of a snapshot.
-  init(snapshot event: QuakeRecord, token: ChangeToken, position: Int64, heldBack: Int) {
+  init(snapshot event: EventRecord, token: ChangeToken, position: Int64, heldBack: Int) {
     self.init(
       token: token, position: position, op: "snapshot", event: event,
       text: Self.line.line(listed: event).drop { $0 == " " }, heldBack: heldBack)
@@ -124,7 +124,7 @@ struct CommandVariables {
   private static let line = ChangeText(colour: Colour(isEnabled: false))
 
   private init(
-    token: ChangeToken, position: Int64?, op: String, event: QuakeRecord?,
+    token: ChangeToken, position: Int64?, op: String, event: EventRecord?,
     text: (some StringProtocol)?, heldBack: Int
   ) {
     self.init(token: token, heldBack: heldBack)
@@ -143,7 +143,7 @@ struct CommandVariables {
   private static let limit = 4096
 
   /// A text of an event on one line, cut, and without control characters for terminals.
-  private static func text(_ column: QuakeColumn, _ event: QuakeRecord?) -> String? {
+  private static func text(_ column: EventColumn, _ event: EventRecord?) -> String? {
     event?.withUTF8(column) { utf8 in
       utf8.map { PrintableText.line(utf8: $0, atMost: limit) }
     } ?? nil
@@ -151,7 +151,7 @@ struct CommandVariables {
 
   /// The address of the event's page. Any other text that a writer stored in its place is left out, so that
   /// programs may open the address.
-  private static func url(_ event: QuakeRecord?) -> String? {
+  private static func url(_ event: EventRecord?) -> String? {
     guard let url = event?.url, url.utf8.count <= limit,
       url.hasPrefix("https://") || url.hasPrefix("http://"),
       url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })

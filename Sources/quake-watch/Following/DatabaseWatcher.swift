@@ -278,7 +278,7 @@ final class DatabaseSource: ChangeSource {
   /// Call it while the follower does not listen: a listener inside a transaction pins the server's
   /// notification queue.
   func readSnapshot(
-    begin: (ChangeToken) throws -> Void, _ body: (QuakeRecord) throws -> Void
+    begin: (ChangeToken) throws -> Void, _ body: (EventRecord) throws -> Void
   ) throws {
     try Snapshot.read(over: try connected(), begin: begin, body)
   }
@@ -313,7 +313,7 @@ protocol ChangeSource: AnyObject {
 
   /// Reads the present list of events: its token first, then each event.
   func readSnapshot(
-    begin: (ChangeToken) throws -> Void, _ body: (QuakeRecord) throws -> Void) throws
+    begin: (ChangeToken) throws -> Void, _ body: (EventRecord) throws -> Void) throws
   /// Reads some changes, in commit order. When `body` throws, the history counts as read up to the change
   /// before.
   ///

@@ -135,7 +135,7 @@ enum ServerOptions {
 
   /// The follower of the server that the arguments name; nil if they name none.
   static func follower(
-    _ arguments: ParsedArguments, _ filter: QuakeFilter
+    _ arguments: ParsedArguments, _ filter: EventFilter
   ) throws -> ServerFollower? {
     guard let url = arguments.string("url") else {
       if arguments.isGiven("header-file") {
@@ -193,7 +193,7 @@ enum ServerOptions {
 
   /// The filters as parameters of the stream, so that the server sends only changes that pass.
   private static func parameters(
-    _ arguments: ParsedArguments, _ filter: QuakeFilter
+    _ arguments: ParsedArguments, _ filter: EventFilter
   ) -> [ServerFollower.Parameter] {
     // A batch ends with its transaction. Only a client that receives every change can detect that end.
     if arguments.isGiven("exec-batch") { return [] }

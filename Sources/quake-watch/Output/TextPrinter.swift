@@ -26,7 +26,7 @@ final class TextPrinter: ChangeHandler {
     try output.writeLine(text.line(change))
   }
 
-  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+  func handle(snapshot record: EventRecord, token: ChangeToken, position: Int64) throws {
     try output.writeLine(text.line(listed: record))
   }
 
@@ -62,7 +62,7 @@ final class JSONPrinter: ChangeHandler {
     try writeLine()
   }
 
-  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws {
+  func handle(snapshot record: EventRecord, token: ChangeToken, position: Int64) throws {
     try json.snapshot(record, token: token, position: position, drain: drain)
     try writeLine()
   }
@@ -108,7 +108,7 @@ protocol ChangeHandler {
   func tell(heldBack count: Int)
 
   func handle(_ change: Change) throws
-  func handle(snapshot record: QuakeRecord, token: ChangeToken, position: Int64) throws
+  func handle(snapshot record: EventRecord, token: ChangeToken, position: Int64) throws
   /// Everything up to `token` that passes the filter has been handed over.
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws
   /// The history after `lost` is not available; a snapshot as of `token` comes next.

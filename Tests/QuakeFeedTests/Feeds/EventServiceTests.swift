@@ -47,13 +47,13 @@ import Testing
       let text = service.countURL(query).text
       return String(text[try #require(text.firstRange(of: "30:05")).upperBound...])
     }
-    func event(_ longitude: Double, _ latitude: Double) -> QuakeRecord {
-      var record = QuakeRecord()
+    func event(_ longitude: Double, _ latitude: Double) -> EventRecord {
+      var record = EventRecord()
       record.set(.longitude, longitude)
       record.set(.latitude, latitude)
       return record
     }
-    let box = QuakeFilter.BoundingBox(west: -125, south: 30, east: -110, north: 42.5)
+    let box = EventFilter.BoundingBox(west: -125, south: 30, east: -110, north: 42.5)
     #expect(
       try arguments(.init(box: box))
         == "&minlatitude=30.0&maxlatitude=42.5&minlongitude=-125.0&maxlongitude=-110.0")
@@ -61,14 +61,14 @@ import Testing
     #expect(pacific.options == "--bbox 170,-50,-170,-10")
     #expect(try arguments(pacific) == "&minlatitude=-50.0&maxlatitude=-10.0")
     #expect(pacific.contains(event(175, -20)) && pacific.contains(event(-175, -20)))
-    #expect(!pacific.contains(event(0, -20)) && !pacific.contains(QuakeRecord()))
+    #expect(!pacific.contains(event(0, -20)) && !pacific.contains(EventRecord()))
     let circle = EventService.Region(circle: .init(radius: 221, latitude: 10, longitude: 20))
     #expect(try arguments(circle) == "&latitude=10.0&longitude=20.0&maxradius=2.0")
     #expect(circle.contains(event(20, 11.98)) && !circle.contains(event(20, 11.99)))
     let earth = EventService.Region(circle: .init(radius: 30_000, latitude: 0, longitude: 0))
     #expect(try arguments(earth) == "")
     #expect(EventService.Region().options == nil && circle.options == "--within 221:10,20")
-    #expect(try arguments(.init()) == "" && EventService.Region().contains(QuakeRecord()))
+    #expect(try arguments(.init()) == "" && EventService.Region().contains(EventRecord()))
   }
 
   @Test(arguments: ["", "all_day", "ftp://x/y", "http://", "http://x/query?limit=1", "http://x/#y"])

@@ -48,12 +48,12 @@ import Testing
     #expect(contents.records.first?.double(.longitude) == 2)
     let full = try FeedContents(Self.header)
     #expect(full.records.isEmpty && full.rejects.isEmpty)
-    for column: QuakeColumn in [
+    for column: EventColumn in [
       .title, .url, .detail, .felt, .cdi, .mmi, .alert, .tsunami, .sig, .ids, .sources, .types,
     ] {
       #expect(!full.columns.contains(column))
     }
-    #expect(full.columns.count == QuakeColumn.feed.count - 12)
+    #expect(full.columns.count == EventColumn.feed.count - 12)
   }
 
   @Test func anySizeOfPiecesGivesTheSameRecords() throws {

@@ -125,7 +125,7 @@ import Testing
       "1|2020-01-01|1|2|||||||||", "2|2020-01-01|1|2|--|--||||--|--|--|--")
     #expect(contents.records.count == 2)
     for record in contents.records {
-      for column in [QuakeColumn.depth, .net, .magnitude, .magnitudeType, .place] {
+      for column in [EventColumn.depth, .net, .magnitude, .magnitudeType, .place] {
         #expect(!record.has(column))
       }
     }

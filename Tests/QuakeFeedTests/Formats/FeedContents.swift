@@ -5,8 +5,8 @@ import QuakeModel
 /// The contents of a whole feed.
 struct FeedContents {
   var format: FeedFormat
-  var columns: [QuakeColumn]
-  var records: [QuakeRecord] = []
+  var columns: [EventColumn]
+  var records: [EventRecord] = []
   var rejects: [FeedReject] = []
   var metadata = FeedMetadata()
   var bytesRead = 0
@@ -18,7 +18,7 @@ struct FeedContents {
     let reader = try FeedReader(source: source, name: "test", options: options)
     format = reader.format
     columns = reader.columns
-    var record = QuakeRecord()
+    var record = EventRecord()
     while let item = try reader.next(into: &record) {
       switch item {
       case .record: if keepsRecords { records.append(record) }

@@ -18,8 +18,8 @@ import Testing
     let record = try #require(contents.records.first)
     #expect(contents.rejects.isEmpty)
     #expect(contents.format == .usgsGeoJSON)
-    #expect(contents.columns == QuakeColumn.feed)
-    for column in QuakeColumn.feed { #expect(record.has(column), "\(column.name)") }
+    #expect(contents.columns == EventColumn.feed)
+    for column in EventColumn.feed { #expect(record.has(column), "\(column.name)") }
     #expect(record.text(.code) == "us6000bdgz")
     #expect(record.text(.net) == "us")
     #expect(record.text(.netCode) == "6000bdgz")

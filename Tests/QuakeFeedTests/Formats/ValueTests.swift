@@ -80,7 +80,7 @@ import Testing
     var withStatuses: [String] { [geoJSON, csv, geoNet, line] }
   }
 
-  private func record(_ text: String) throws -> QuakeRecord {
+  private func record(_ text: String) throws -> EventRecord {
     var options = FeedReader.Options()
     options.service = .emsc
     let contents = try FeedContents(text, options: options)
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func negativeValuesThatCannotBeNegativeAreUnknown() throws {
-    let columns: [QuakeColumn] = [
+    let columns: [EventColumn] = [
       .felt, .cdi, .mmi, .tsunami, .sig, .nst, .dmin, .rms, .gap,
     ]
     let text = collection(
@@ -136,7 +136,7 @@ import Testing
       text.replacing("-1.5", with: "0").replacing("-1", with: "0").replacing("-9", with: "0"))
     for column in columns { #expect(zero.has(column), "\(column)") }
     let csv = try record("id,time,latitude,longitude,nst,gap,dmin\nus1,2024-01-01,1,2,-1,-1,nan\n")
-    for column in [QuakeColumn.nst, .gap, .dmin] { #expect(!csv.has(column), "\(column)") }
+    for column in [EventColumn.nst, .gap, .dmin] { #expect(!csv.has(column), "\(column)") }
   }
 
   @Test func typesAreQuakeMLsWords() throws {

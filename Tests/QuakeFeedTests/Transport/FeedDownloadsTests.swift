@@ -144,7 +144,7 @@ import Testing
     let bomb = try gzip(collection(feature()) + String(repeating: " ", count: 1_000_000))
     #expect {
       let reader = try FeedReader(source: BytesSource(bomb), name: "bomb", options: options)
-      var record = QuakeRecord()
+      var record = EventRecord()
       while try reader.next(into: &record) != nil {}
     } throws: { ($0 as? FeedError)?.code == .bodyTooLarge }
   }

@@ -8,7 +8,7 @@ enum Document {
     generated: Timestamp(microseconds: 1_700_000_000_000_000), count: nil, api: "1.0")
 
   /// The document of these events.
-  static func bytes(_ format: ExportFormat, _ events: [QuakeRecord]) -> [UInt8] {
+  static func bytes(_ format: ExportFormat, _ events: [EventRecord]) -> [UInt8] {
     var writer = format.makeWriter()
     var bytes: [UInt8] = []
     writer.begin(head)
@@ -21,17 +21,17 @@ enum Document {
     return bytes
   }
 
-  static func text(_ format: ExportFormat, _ events: [QuakeRecord]) -> String {
+  static func text(_ format: ExportFormat, _ events: [EventRecord]) -> String {
     String(decoding: bytes(format, events), as: UTF8.self)
   }
 
   /// What a feed reader reads.
   struct Contents {
-    var columns: [QuakeColumn] = []
-    var inferred: Set<QuakeColumn> = []
+    var columns: [EventColumn] = []
+    var inferred: Set<EventColumn> = []
     var format: FeedFormat?
     var generated: Timestamp?
-    var records: [QuakeRecord] = []
+    var records: [EventRecord] = []
     var rejects: [FeedReject] = []
   }
 
@@ -44,7 +44,7 @@ enum Document {
       source: BytesSource(bytes, pieceSize: { pieceSize }), name: "test", options: options)
     var contents = Contents(
       columns: reader.columns, inferred: reader.inferredColumns, format: reader.format)
-    var record = QuakeRecord()
+    var record = EventRecord()
     while let item = try reader.next(into: &record) {
       switch item {
       case .record: contents.records.append(record)

@@ -46,8 +46,8 @@ struct HostileEvents {
   /// The next event.
   ///
   /// - Parameter hasEmptyTexts: Whether texts may be empty, which is different from missing.
-  mutating func next(hasEmptyTexts: Bool) -> QuakeRecord {
-    var event = QuakeRecord()
+  mutating func next(hasEmptyTexts: Bool) -> EventRecord {
+    var event = EventRecord()
     let serial = random() % 1_000_000_000
     let kind = isFirst ? 2 : below(4)
     isFirst = false
@@ -79,7 +79,7 @@ struct HostileEvents {
       (.status, ["reviewed", "automatic", "REVIEWED", "final", "best"]),
       (.title, []), (.url, []), (.detail, []), (.alert, ["green"]),
       (.ids, [",us1,us2,"]), (.sources, [",us,"]), (.types, [",origin,"]),
-    ] as [(QuakeColumn, [String])] {
+    ] as [(EventColumn, [String])] {
       switch below(8) {
       case 0: break
       case 1 where hasEmptyTexts: event.set(column, "")
@@ -89,10 +89,10 @@ struct HostileEvents {
     if below(4) > 0 {
       event.set(.updated, Timestamp(microseconds: Int64(random() % 2_000_000_000_000_000)))
     }
-    for column in [QuakeColumn.cdi, .mmi, .dmin, .rms, .gap] where below(2) == 0 {
+    for column in [EventColumn.cdi, .mmi, .dmin, .rms, .gap] where below(2) == 0 {
       event.set(column, number(0...360))
     }
-    for column in [QuakeColumn.felt, .sig, .nst] where below(2) == 0 {
+    for column in [EventColumn.felt, .sig, .nst] where below(2) == 0 {
       event.set(column, integer: below(100_000))
     }
     if below(2) == 0 { event.set(.tsunami, integer: below(2)) }

@@ -6,7 +6,7 @@ import Testing
 /// What leads a program that opens an export to something else than an event.
 @Suite struct LinkTests {
   private static func document(
-    _ event: QuakeRecord, _ format: ExportFormat, isForSpreadsheets: Bool = false
+    _ event: EventRecord, _ format: ExportFormat, isForSpreadsheets: Bool = false
   ) -> String {
     var writer = format.makeWriter(isForSpreadsheets: isForSpreadsheets)
     writer.begin(DocumentHead(generated: .init(microseconds: 0), api: "1"))
@@ -17,8 +17,8 @@ import Testing
     return text
   }
 
-  private static func event(_ change: (inout QuakeRecord) -> Void) -> QuakeRecord {
-    var event = QuakeRecord()
+  private static func event(_ change: (inout EventRecord) -> Void) -> EventRecord {
+    var event = EventRecord()
     event.set(.code, "us1")
     event.set(.place, "Somewhere")
     change(&event)

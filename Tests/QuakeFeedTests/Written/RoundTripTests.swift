@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  private static func value(_ column: QuakeColumn, _ record: QuakeRecord) -> String {
+  private static func value(_ column: EventColumn, _ record: EventRecord) -> String {
     guard record.has(column) else { return "null" }
     switch column.kind {
     case .text:

@@ -11,7 +11,7 @@ func validateAll(after time: Timestamp, in database: QuakeDatabase) async throws
 
 /// What `NSBatchDeleteRequest` does. Feeds do not store the events again.
 func deleteAll(ofSource source: String, in database: QuakeDatabase) async throws -> Int64 {
-  var filter = QuakeFilter()
+  var filter = EventFilter()
   filter.sources = [source]
   let author = EditAuthor(program: "map 1.0", author: "ann")
   let edit = EventEdit(.delete, of: EventSelection(filter), by: author)

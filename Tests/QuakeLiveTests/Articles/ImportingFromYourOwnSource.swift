@@ -3,7 +3,7 @@ import QuakeStore
 /// Imports the feed of the last day, and one event of our own.
 func importAll(into database: QuakeDatabase, feed: String) async throws {
   try await database.importFeed(feed)
-  var event = QuakeRecord()
+  var event = EventRecord()
   event.code = "local1"
   event.time = Timestamp(iso8601: "2026-11-22T10:00:00Z")
   (event.latitude, event.longitude) = (37.5, 143.2)
@@ -14,7 +14,7 @@ func importAll(into database: QuakeDatabase, feed: String) async throws {
 }
 
 /// Reads a bulletin: a line for each event, with code, origin time, latitude, longitude and magnitude.
-func events(ofBulletin text: String) -> [Result<QuakeRecord, ImportReject>] {
+func events(ofBulletin text: String) -> [Result<EventRecord, ImportReject>] {
   text.split(separator: "\n").enumerated().map { index, line in
     let fields = line.split(separator: " ").map(String.init)
     guard fields.count == 5, let time = Timestamp(iso8601: fields[1]),
@@ -26,7 +26,7 @@ func events(ofBulletin text: String) -> [Result<QuakeRecord, ImportReject>] {
           place: "line \(index + 1)", reason: "expected code, time, place and magnitude",
           raw: String(line)))
     }
-    var event = QuakeRecord()
+    var event = EventRecord()
     // A prefix of its own: a code belongs to one source.
     event.code = "bulletin:" + fields[0]
     event.source = "bulletin"

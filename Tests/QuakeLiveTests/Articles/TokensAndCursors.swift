@@ -4,7 +4,7 @@ import QuakeStore
 /// the cursor, or is another one, replaces the copy by the present events.
 func mirror(
   _ database: QuakeDatabase, from saved: HistoryCursor?,
-  replaceAll: ([QuakeRecord], HistoryCursor) async throws -> Void,
+  replaceAll: ([EventRecord], HistoryCursor) async throws -> Void,
   apply: (Change, HistoryCursor) async throws -> Void
 ) async throws {
   var query = EventQuery()

@@ -8,8 +8,8 @@ import Testing
 @Suite struct LiveListTests {
   private static func quake(
     _ code: String, time: Int64 = 0, magnitude: Double? = nil, place: String = ""
-  ) -> QuakeRecord {
-    var quake = QuakeRecord()
+  ) -> EventRecord {
+    var quake = EventRecord()
     quake.set(.code, code)
     quake.set(.time, Timestamp(microseconds: time))
     if let magnitude { quake.set(.magnitude, magnitude) }
@@ -17,7 +17,7 @@ import Testing
     return quake
   }
 
-  private static func change(_ code: String?, to quake: QuakeRecord?) -> Change {
+  private static func change(_ code: String?, to quake: EventRecord?) -> Change {
     let transaction = ChangeTransaction(
       token: .beginning, author: nil, context: nil, application: nil, user: "", processID: 0,
       client: nil, at: Timestamp(microseconds: 0), importID: nil,
@@ -28,11 +28,11 @@ import Testing
   }
 
   private static func apply(
-    _ changes: [Change], to list: inout LiveList, filter: QuakeFilter = QuakeFilter()
+    _ changes: [Change], to list: inout LiveList, filter: EventFilter = EventFilter()
   ) -> ListDifference {
     var query = EventQuery(filter)
     query.past = [.superseded, .withdrawn]
-    let selection = ListSelection(query, columns: Set(QuakeColumn.allCases))
+    let selection = ListSelection(query, columns: Set(EventColumn.allCases))
     var net = NetChanges()
     for change in changes { net.add(change, selection: selection, list: list) }
     return list.apply(net)
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test func aListHasAnEventWhileItMeetsTheFilter() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 5
     var list = Self.list(.greatestFirst)
     #expect(
@@ -166,10 +166,10 @@ import Testing
       .newestFirst, EventOrder(.time), .greatestFirst, EventOrder(.magnitude),
     ]
     let order = orders[Int(seed) % orders.count]
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     if seed % 3 == 0 { filter.minimumMagnitude = 2 }
     var list = Self.list(order)
-    var table: [String: QuakeRecord] = [:]
+    var table: [String: EventRecord] = [:]
     for _ in 0..<100 {
       let before = list.events
       var changes: [Change] = []
@@ -191,7 +191,7 @@ import Testing
   }
 
   private static func randomChange(
-    _ table: inout [String: QuakeRecord], _ generator: inout SeededGenerator
+    _ table: inout [String: EventRecord], _ generator: inout SeededGenerator
   ) -> Change {
     if Int.random(in: 0..<60, using: &generator) == 0 {
       table = [:]
@@ -211,7 +211,7 @@ import Testing
     return change(code, to: new)
   }
 
-  private static func rank(_ quake: QuakeRecord, _ order: EventOrder) -> Double {
+  private static func rank(_ quake: EventRecord, _ order: EventOrder) -> Double {
     let value =
       order.column == .time ? quake.time.map { Double($0.microseconds) } : quake.magnitude
     return value.map { order.direction == .descending ? -$0 : $0 } ?? 1_000
@@ -219,11 +219,11 @@ import Testing
 
   /// What the rules of `ListDifference` make of the old list, done by hand.
   private static func follow(
-    _ difference: ListDifference, from old: [QuakeRecord], to new: [QuakeRecord]
-  ) -> [QuakeRecord] {
+    _ difference: ListDifference, from old: [EventRecord], to new: [EventRecord]
+  ) -> [EventRecord] {
     var left = old.enumerated().filter { !difference.deletions.contains($0.offset) }
       .map(\.element)[...]
-    var result: [QuakeRecord] = []
+    var result: [EventRecord] = []
     for index in new.indices {
       if difference.insertions.contains(index) {
         result.append(new[index])
@@ -238,7 +238,7 @@ import Testing
   }
 
   private static func check(
-    _ difference: ListDifference, before: [QuakeRecord], after: [QuakeRecord]
+    _ difference: ListDifference, before: [EventRecord], after: [EventRecord]
   ) {
     for indices in [difference.deletions, difference.insertions, difference.modifications] {
       #expect(zip(indices, indices.dropFirst()).allSatisfy { $0 < $1 })

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct PropertyTests {
   @Test func everyColumnOfAnEventCanBeSetAndRemoved() {
-    var quake = QuakeRecord()
+    var quake = EventRecord()
     #expect(quake.id.isEmpty && quake.magnitude == nil && quake.ids == nil)
     let time = Timestamp(iso8601: "2026-11-22T10:11:12.5Z")
     quake.code = "us7000pn9s"
@@ -40,19 +40,19 @@ import Testing
     func copy<Value: Codable>(_ value: Value) throws -> Value {
       try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
-    var event = QuakeRecord()
+    var event = EventRecord()
     event.code = "us7000pn9s"
     event.magnitude = 6.1
     event.time = Timestamp(iso8601: "2026-11-22T10:11:12.123456Z")
     event.felt = 12
     event.hasTsunamiFlag = true
     event.isValidated = false
-    #expect(try copy(event) == event && copy(QuakeRecord()) == QuakeRecord())
+    #expect(try copy(event) == event && copy(EventRecord()) == EventRecord())
     let json = try JSONDecoder().decode(
-      QuakeRecord.self, from: Data(#"{"code":"us1","magnitude":null,"tsunami":1,"more":[]}"#.utf8))
+      EventRecord.self, from: Data(#"{"code":"us1","magnitude":null,"tsunami":1,"more":[]}"#.utf8))
     #expect(json.code == "us1" && json.magnitude == nil && json.hasTsunamiFlag == true)
     #expect(throws: DecodingError.self) {
-      try JSONDecoder().decode(QuakeRecord.self, from: Data(#"{"place":"\u0000"}"#.utf8))
+      try JSONDecoder().decode(EventRecord.self, from: Data(#"{"place":"\u0000"}"#.utf8))
     }
     let cursor = try #require(HistoryCursor("1042.9f3ac2d1 17"))
     #expect(try copy([cursor]) == [cursor] && copy([cursor.token]) == [cursor.token])
@@ -65,17 +65,17 @@ import Testing
   }
 
   @Test func conditionsReadLikeSwift() throws {
-    var event = QuakeRecord()
+    var event = EventRecord()
     event.magnitude = 6
     event.type = "Earthquake"
     let time = Timestamp(microseconds: 1_000_000)
     event.time = time
     let later = Timestamp(microseconds: 1_000_001)
-    #expect(QuakeFilter(where: .magnitude >= 6, .time < later, .time >= time).accepts(event))
-    #expect(QuakeFilter(where: .type == "earthquake" && .magnitude <= 6).accepts(event))
-    #expect(QuakeFilter(where: .depth <= 70 || .magnitude >= 6).accepts(event))
-    #expect(!QuakeFilter(where: .magnitude >= 6, .time < time).accepts(event))
-    #expect(!QuakeFilter(where: .depth <= 70 && .magnitude >= 6).accepts(event))
+    #expect(EventFilter(where: .magnitude >= 6, .time < later, .time >= time).accepts(event))
+    #expect(EventFilter(where: .type == "earthquake" && .magnitude <= 6).accepts(event))
+    #expect(EventFilter(where: .depth <= 70 || .magnitude >= 6).accepts(event))
+    #expect(!EventFilter(where: .magnitude >= 6, .time < time).accepts(event))
+    #expect(!EventFilter(where: .depth <= 70 && .magnitude >= 6).accepts(event))
   }
 
   @Test func errorsHaveTheDescriptionsOfFoundation() throws {

@@ -63,9 +63,9 @@ import Testing
       }
     }
 
-    mutating func record(_ code: String) -> QuakeRecord {
-      var record = QuakeRecord()
-      for column in QuakeColumn.allCases where chance() || column == .code {
+    mutating func record(_ code: String) -> EventRecord {
+      var record = EventRecord()
+      for column in EventColumn.allCases where chance() || column == .code {
         switch column.kind {
         case .text: record.set(column, column == .code ? code : text())
         case .float8: record.set(column, double())
@@ -98,7 +98,7 @@ import Testing
         transaction: transaction, position: Int64.random(in: 0 ..< .max, using: &random), op: op,
         code: op == .truncate ? nil : code,
         changed: op == .update
-          ? QuakeColumn.allCases.filter { _ in chance() }.map(\.name) : [],
+          ? EventColumn.allCases.filter { _ in chance() }.map(\.name) : [],
         old: op == .update || op == .delete ? record(code) : nil,
         new: op == .update || op == .insert ? record(code) : nil)
     }

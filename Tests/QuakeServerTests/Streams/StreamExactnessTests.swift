@@ -20,7 +20,7 @@ import Testing
     var reconnects = 0
   }
 
-  private static let filters: [(sql: String, set: @Sendable (inout QuakeFilter) -> Void)] = [
+  private static let filters: [(sql: String, set: @Sendable (inout EventFilter) -> Void)] = [
     ("true", { _ in }),
     ("true", { _ in }),
     ("magnitude >= 5", { $0.minimumMagnitude = 5 }),

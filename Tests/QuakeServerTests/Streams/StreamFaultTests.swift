@@ -86,7 +86,7 @@ import Testing
       order.client = "192.0.2.1"
       _ = try server.client(order)
     }
-    order.filter = QuakeFilter()
+    order.filter = EventFilter()
     order.client = "192.0.2.2"
     let client = try server.client(order)
     try eventually("the others are forgotten") {

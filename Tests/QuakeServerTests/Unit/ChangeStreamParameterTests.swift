@@ -45,7 +45,7 @@ import Testing
   @Test func theFiltersOfQuakeWatch() throws {
     let order = try Self.order(
       "min-magnitude=4.5&op=insert,update&place=Hawaii&place=Alaska&not-author=me&limit=3")
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 4.5
     filter.operations = [.insert, .update]
     filter.places = ["Hawaii", "Alaska"]

@@ -16,7 +16,7 @@ import Testing
         client: nil, at: Timestamp(microseconds: 0), importID: nil,
         counts: ChangeCounts(inserted: Int64(count)))
       return (0..<count).map { position in
-        var record = QuakeRecord()
+        var record = EventRecord()
         record.set(.code, "c\(index)x\(position)")
         return Change(
           transaction: transaction, position: Int64(position), op: .insert,

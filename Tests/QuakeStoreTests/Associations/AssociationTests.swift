@@ -141,7 +141,7 @@ import Testing
 
   @Test func decisionsOfPersonsFollowAChangeOfThePreferredID() throws {
     func apply(_ code: String, hour: Int) throws {
-      var record = QuakeRecord(code, magnitude: 4, ids: hour == 1 ? ",us1," : ",us1,us2,")
+      var record = EventRecord(code, magnitude: 4, ids: hour == 1 ? ",us1," : ",us1,us2,")
       record.set(.longitude, 20.0)
       record.set(.latitude, 10.0)
       var source = FakeSource([record], generated: "2026-01-02T0\(hour):00:00Z")
@@ -182,23 +182,23 @@ import Testing
     try load(
       Self.usgs(), Self.emsc(),
       Report(code: "nz1", source: "geonet", seconds: 1, latitude: 10, longitude: 20))
-    func prefer(_ sources: [String], _ box: QuakeFilter.BoundingBox? = nil) throws -> String? {
+    func prefer(_ sources: [String], _ box: EventFilter.BoundingBox? = nil) throws -> String? {
       try SourcePreference.set(sources, in: box, over: world.connection)
       try world.associations.noteAll()
       try world.associations.update()
       return try world.shown().first
     }
-    let wide = try #require(QuakeFilter.BoundingBox(west: 0, south: 0, east: 90, north: 45))
-    let small = try #require(QuakeFilter.BoundingBox(west: 170, south: 5, east: 21, north: 15))
+    let wide = try #require(EventFilter.BoundingBox(west: 0, south: 0, east: 90, north: 45))
+    let small = try #require(EventFilter.BoundingBox(west: 170, south: 5, east: 21, north: 15))
     #expect(try prefer(["nowhere", "geonet"]) == "nz1")
     #expect(try prefer(["emsc"], wide) == "emsc1")
     // Other sources come in the general order.
     #expect(try prefer(["nowhere"], wide) == "nz1")
     // Across the 180th meridian.
     #expect(try prefer(["emsc"], small) == "emsc1")
-    let elsewhere = try #require(QuakeFilter.BoundingBox(west: 30, south: 5, east: 31, north: 15))
+    let elsewhere = try #require(EventFilter.BoundingBox(west: 30, south: 5, east: 31, north: 15))
     #expect(try prefer(["geonet"], elsewhere) == "emsc1")
-    let smaller = try #require(QuakeFilter.BoundingBox(west: 19, south: 5, east: 21, north: 15))
+    let smaller = try #require(EventFilter.BoundingBox(west: 19, south: 5, east: 21, north: 15))
     #expect(try prefer(["usgs"], smaller) == "us1")
     #expect(try SourcePreference.remove(smaller, over: world.connection))
     #expect(try SourcePreference.remove(smaller, over: world.connection) == false)
@@ -207,14 +207,14 @@ import Testing
 
   @Test func associationsFollowAnIDSwitchOfASourceAndItsReturn() throws {
     try SourcePreference.set(["emsc"], in: nil, over: world.connection)
-    func record(_ code: String, ids: String) -> QuakeRecord {
-      var record = QuakeRecord(code, magnitude: 4, ids: ids)
+    func record(_ code: String, ids: String) -> EventRecord {
+      var record = EventRecord(code, magnitude: 4, ids: ids)
       record.set(.time, Timestamp(microseconds: 1_767_225_600_000_000))
       record.set(.latitude, 10)
       record.set(.longitude, 20)
       return record
     }
-    func load(_ record: QuakeRecord, _ generated: String) throws {
+    func load(_ record: EventRecord, _ generated: String) throws {
       var source = FakeSource([record], generated: generated)
       _ = try Importer(
         connection: world.connection,
@@ -237,8 +237,8 @@ import Testing
   @Test func anEventThatIsNotShownCanStillBeWithdrawnAndReturn() throws {
     try SourcePreference.set(["emsc"], in: nil, over: world.connection)
     let noon: Int64 = 1_767_225_600_000_000
-    func record(_ number: Int) -> QuakeRecord {
-      var record = QuakeRecord("us\(number)", magnitude: 4)
+    func record(_ number: Int) -> EventRecord {
+      var record = EventRecord("us\(number)", magnitude: 4)
       record.set(.time, Timestamp(microseconds: noon - Int64(number) * 600_000_000))
       record.set(.latitude, 10)
       record.set(.longitude, 20)

@@ -134,8 +134,8 @@ import Testing
       return BackgroundThread {
         let connection = try database.connect()
         for part in 0..<6 {
-          let records = (0..<count).filter { $0 % 6 == part }.map { number -> QuakeRecord in
-            var record = QuakeRecord("\(source)\(number)", source: source)
+          let records = (0..<count).filter { $0 % 6 == part }.map { number -> EventRecord in
+            var record = EventRecord("\(source)\(number)", source: source)
             record.set(
               .time, Timestamp(microseconds: 1_700_000_000_000_000 + Int64(number) * 600_000_000))
             record.set(.latitude, Double(number % 80))

@@ -27,7 +27,7 @@ import Testing
 
   @Test func aBatchEditChangesTheSelectedEventsWithAuthorAndContext() throws {
     try fill(100)
-    var strong = QuakeFilter()
+    var strong = EventFilter()
     strong.minimumMagnitude = 8
     let edit = EventEdit(.validate, of: EventSelection(strong), by: scene.author)
     let batch = BatchEdit(edit, over: scene.connection)
@@ -84,7 +84,7 @@ import Testing
       ("tsunami", "40000"), ("time", ""), ("time", "yesterday"), ("source", ""),
       ("validated", "maybe"), ("net", String(repeating: "n", count: 1025)), ("place", "a\0b"),
     ] {
-      let column = try #require(QuakeColumn(name: name))
+      let column = try #require(EventColumn(name: name))
       #expect(throws: InvalidEdit.self, "\(name) = \(text)") {
         try EventAssignment(column, text: text)
       }
@@ -94,7 +94,7 @@ import Testing
   @Test func aBatchEditAcceptsWhatTheTableAcceptsAtItsLimits() throws {
     try fill(1)
     for (column, text) in [
-      (QuakeColumn.magnitude, "12"), (.magnitude, "-10"), (.depth, "7000"), (.felt, "-2147483648"),
+      (EventColumn.magnitude, "12"), (.magnitude, "-10"), (.depth, "7000"), (.felt, "-2147483648"),
       (.tsunami, "32767"), (.time, "0001-01-01T00:00:00Z"),
       (.time, "9999-12-31T23:59:59.999999Z"),
       (.place, String(repeating: "p", count: 65_536)), (.net, String(repeating: "n", count: 1024)),

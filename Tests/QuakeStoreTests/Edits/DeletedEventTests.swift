@@ -12,8 +12,8 @@ import Testing
     scene = try EditScene()
   }
 
-  private func feed(_ count: Int = 8, place: String? = nil) -> [QuakeRecord] {
-    (1...count).map { QuakeRecord("us\($0)", place: place, ids: ",us\($0),") }
+  private func feed(_ count: Int = 8, place: String? = nil) -> [EventRecord] {
+    (1...count).map { EventRecord("us\($0)", place: place, ids: ",us\($0),") }
   }
 
   @Test(arguments: EditScene.Way.allCases)
@@ -82,12 +82,12 @@ import Testing
 
   @Test(arguments: EditScene.Way.allCases)
   func deletedEventsStayDeletedUnderTheirOtherIDs(way: EditScene.Way) throws {
-    try scene.load(feed() + [QuakeRecord("ci1", ids: ",ci1,us901,")], way)
+    try scene.load(feed() + [EventRecord("ci1", ids: ",ci1,us901,")], way)
     let before = try scene.events()
     try scene.edit(.delete, codes: ["ci1"])
     func load(_ code: String, _ ids: String, _ day: Int) throws -> ImportReport {
       try scene.load(
-        feed() + [QuakeRecord(code, ids: ids)], generated: "2026-01-0\(day)T00:00:00Z", way)
+        feed() + [EventRecord(code, ids: ids)], generated: "2026-01-0\(day)T00:00:00Z", way)
     }
     // Known as an id of the deleted event.
     #expect(try load("us901", ",us901,", 2).inserted == 0)
@@ -107,7 +107,7 @@ import Testing
   @Test func aDeletedEventDoesNotKeepOutOneThatTakesOverAStoredOne() throws {
     try scene.load(feed())
     try scene.edit(.delete, codes: ["us1"])
-    let record = QuakeRecord("nn1", ids: ",nn1,us1,us2,")
+    let record = EventRecord("nn1", ids: ",nn1,us1,us2,")
     try scene.load(feed().dropFirst(2) + [record], generated: "2026-01-02T00:00:00Z")
     #expect(try scene.codes().contains("nn1"))
     #expect(
@@ -116,16 +116,16 @@ import Testing
   }
 
   @Test func deletedEventsTakeTheRowsThatTheySupersededWithThem() throws {
-    try scene.load([QuakeRecord("ci1", ids: ",ci1,"), QuakeRecord("us2", ids: ",us2,")])
+    try scene.load([EventRecord("ci1", ids: ",ci1,"), EventRecord("us2", ids: ",us2,")])
     try scene.load(
-      [QuakeRecord("us1", ids: ",us1,ci1,"), QuakeRecord("us2", ids: ",us2,")],
+      [EventRecord("us1", ids: ",us1,ci1,"), EventRecord("us2", ids: ",us2,")],
       generated: "2026-01-02T00:00:00Z")
     let before = try scene.events()
     #expect(try scene.edit(.delete, codes: ["us1"]).changed == 2)
     #expect(try scene.codes() == ["us2"])
     // Neither id brings the earthquake back.
-    try scene.load([QuakeRecord("ci1", ids: ",ci1,")], generated: "2026-01-03T00:00:00Z")
-    try scene.load([QuakeRecord("us1", ids: ",us1,ci1,")], generated: "2026-01-04T00:00:00Z")
+    try scene.load([EventRecord("ci1", ids: ",ci1,")], generated: "2026-01-03T00:00:00Z")
+    try scene.load([EventRecord("us1", ids: ",us1,ci1,")], generated: "2026-01-04T00:00:00Z")
     #expect(try scene.codes() == ["us2"])
     #expect(try scene.restore(codes: ["us1"]).changed == 2)
     #expect(try scene.events() == before)
@@ -177,13 +177,13 @@ import Testing
   }
 
   @Test func expiredEventsComeBackOnlyIfAFeedMakesThemYounger() throws {
-    func event(_ code: String, daysAgo days: Int64) -> QuakeRecord {
-      var record = QuakeRecord(code, ids: ",\(code),")
+    func event(_ code: String, daysAgo days: Int64) -> EventRecord {
+      var record = EventRecord(code, ids: ",\(code),")
       let now = Timestamp.now().microseconds
       record.set(.time, Timestamp(microseconds: now - days * 86_400_000_000))
       return record
     }
-    func feed(_ age: Int64) -> [QuakeRecord] {
+    func feed(_ age: Int64) -> [EventRecord] {
       [event("us1", daysAgo: age), event("us2", daysAgo: age), event("us3", daysAgo: 1)]
     }
     try scene.load(feed(40), generated: "2026-01-01T00:00:00Z")

@@ -28,7 +28,7 @@ struct EditScene {
 
   @discardableResult
   func load(
-    _ records: [QuakeRecord], generated: String = "2026-01-01T00:00:00Z", _ way: Way = .snapshot,
+    _ records: [EventRecord], generated: String = "2026-01-01T00:00:00Z", _ way: Way = .snapshot,
     over other: Connection? = nil
   ) throws -> ImportReport {
     var options = ImportOptions(source: "-", feed: "test", program: "tests", author: "feed")

@@ -9,7 +9,7 @@ import Testing
   func theTimeOfFirstStorageIsKeptByUpdatesImportsAndTheHistory(way: EditScene.Way) throws {
     let scene = try EditScene()
     let begun = try scene.connection.ask("select clock_timestamp()")
-    try scene.load([QuakeRecord("us1"), QuakeRecord("us2")], way)
+    try scene.load([EventRecord("us1"), EventRecord("us2")], way)
     func times() throws -> [String] {
       try scene.connection.table("select first_stored from quake.quake order by code")
     }
@@ -19,7 +19,7 @@ import Testing
         "select bool_and(first_stored between $1::timestamptz and now()) from quake.quake",
         [.text(begun)]) == "t")
     try scene.load(
-      [QuakeRecord("us1", magnitude: 6), QuakeRecord("us2")], generated: "2026-01-02T00:00:00Z", way
+      [EventRecord("us1", magnitude: 6), EventRecord("us2")], generated: "2026-01-02T00:00:00Z", way
     )
     #expect(try times() == first)
     let error = try #require(throws: PostgresError.self) {

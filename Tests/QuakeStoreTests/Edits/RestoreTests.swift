@@ -127,7 +127,7 @@ import Testing
     #expect(try scene.restore(.transactions([restored])).changed == 2)
     #expect(try scene.events() == without)
     #expect(try scene.tombstones() == ["e1|undone|ann", "e2|undone|ann"])
-    try scene.load([QuakeRecord("e1"), QuakeRecord("e2")])
+    try scene.load([EventRecord("e1"), EventRecord("e2")])
     #expect(try scene.events() == without)
     #expect(try scene.restore(codes: ["e1", "e2"]).changed == 2)
     #expect(try scene.events() == before)
@@ -149,11 +149,11 @@ import Testing
     one.filter.codes = ["e1"]
     #expect(try scene.restoring(.events(one)).plan().lost == 1)
     #expect(try scene.restore(.events(one)).lost == 1)
-    #expect(try scene.load([QuakeRecord("e1")]).inserted == 0)
+    #expect(try scene.load([EventRecord("e1")]).inserted == 0)
     // By force the event is forgotten, so that a feed may store it anew.
     #expect(try scene.restore(.events(one), force: true).tombstonesRemoved == 1)
     #expect(try scene.restore(.events(one), force: true).tombstonesRemoved == 0)
-    #expect(try scene.load([QuakeRecord("e1")], generated: "2026-01-03T00:00:00Z").inserted == 1)
+    #expect(try scene.load([EventRecord("e1")], generated: "2026-01-03T00:00:00Z").inserted == 1)
     // What is left of the history restores the rest.
     let other = try #require(try scene.edit(.delete, codes: ["e4"]).first)
     #expect(try scene.restore(.transactions([other])).changed == 1)

@@ -84,12 +84,12 @@ struct RandomHistory {
   }
 
   /// A filter of some random conditions.
-  static func filter(using generator: inout SeededGenerator) -> QuakeFilter {
+  static func filter(using generator: inout SeededGenerator) -> EventFilter {
     func rarely() -> Bool { Int.random(in: 0..<4, using: &generator) == 0 }
     func some(_ texts: [String]) -> Set<String> {
       Set(texts.filter { _ in Bool.random(using: &generator) })
     }
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     if rarely() { filter.codes = some(codes + ["many3", "many40", "none"]) }
     if rarely() {
       filter.minimumMagnitude = Double(Int.random(in: -10...80, using: &generator)) / 10

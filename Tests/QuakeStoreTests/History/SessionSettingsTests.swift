@@ -162,7 +162,7 @@ import Testing
       // An import writes its transaction under the settings that Quake's statements need.
       let own = try Connection(
         ConnectionSettings(database.conninfo + more, applicationName: "tests"))
-      var source = FakeSource([QuakeRecord("us1"), QuakeRecord("us2")])
+      var source = FakeSource([EventRecord("us1"), EventRecord("us2")])
       let report = try Importer(
         connection: own,
         options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")

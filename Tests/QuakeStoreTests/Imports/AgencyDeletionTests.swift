@@ -24,8 +24,8 @@ import Testing
   /// Imports records as a snapshot that was generated at an hour; nil: it is not known when.
   @discardableResult
   private func apply(
-    _ records: QuakeRecord..., hour: Int?, way: Way = .snapshot, policy: MergePolicy = .incoming,
-    columns: [QuakeColumn] = QuakeColumn.feed
+    _ records: EventRecord..., hour: Int?, way: Way = .snapshot, policy: MergePolicy = .incoming,
+    columns: [EventColumn] = EventColumn.feed
   ) throws -> ImportReport {
     var source = FakeSource(
       records.map { .record($0) },
@@ -41,16 +41,16 @@ import Testing
     return report
   }
 
-  private func deleted(_ code: String, _ status: String = "deleted") -> QuakeRecord {
-    var record = QuakeRecord(code, magnitude: nil)
+  private func deleted(_ code: String, _ status: String = "deleted") -> EventRecord {
+    var record = EventRecord(code, magnitude: nil)
     record.set(.status, status)
     return record
   }
 
   private func live(
     _ code: String, magnitude: Double = 5, ids: String? = nil
-  ) -> QuakeRecord {
-    var record = QuakeRecord(code, magnitude: magnitude, ids: ids)
+  ) -> EventRecord {
+    var record = EventRecord(code, magnitude: magnitude, ids: ids)
     record.set(.status, "reviewed")
     record.set(.type, "earthquake")
     return record
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func theTypeIsTheReasonWhereTheSourceGivesItSo() throws {
-    let columns: [QuakeColumn] = [.code, .source, .type, .time, .magnitude]
+    let columns: [EventColumn] = [.code, .source, .type, .time, .magnitude]
     try apply(live("us1"), hour: 1)
     var gone = deleted("us1")
     gone.setNull(.status)

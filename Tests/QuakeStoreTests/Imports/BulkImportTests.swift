@@ -30,8 +30,8 @@ import Testing
   }
 
   /// An event of more than a kilobyte: a few thousand are several batches.
-  private func wide(_ code: String, magnitude: Double = 5, ids: String? = nil) -> QuakeRecord {
-    QuakeRecord(
+  private func wide(_ code: String, magnitude: Double = 5, ids: String? = nil) -> EventRecord {
+    EventRecord(
       code, magnitude: magnitude, place: String(repeating: "x", count: 1_000), ids: ids)
   }
 
@@ -79,7 +79,7 @@ import Testing
   ) -> (old: [FakeSource.Item], new: [FakeSource.Item]) {
     var random = SeededGenerator(seed)
     let old = (0..<200).map { number in
-      QuakeRecord("o\(number)", magnitude: 1, ids: ",o\(number),")
+      EventRecord("o\(number)", magnitude: 1, ids: ",o\(number),")
     }
     var items: [FakeSource.Item] = []
     var claimed: Set<Int> = []
@@ -90,18 +90,18 @@ import Testing
         let known = Int.random(in: 0..<150, using: &random)
         let magnitude = Double(1 + known % 2)
         items.append(
-          .record(QuakeRecord("o\(known)", magnitude: magnitude, ids: ",o\(known),")))
+          .record(EventRecord("o\(known)", magnitude: magnitude, ids: ",o\(known),")))
       case 2:
         // From 150 on the events are in the catalogue under another id.
         let other = Int.random(in: 150..<260, using: &random)
         let isFirst = claimed.insert(other).inserted
         let ids = isFirst ? ",o\(other),n\(number)," : ",n\(number),"
-        items.append(.record(QuakeRecord("n\(number)", ids: ids)))
+        items.append(.record(EventRecord("n\(number)", ids: ids)))
       case 3 where number > 0:
         // The same code once more, soon after or much later.
         let again = Int.random(in: max(0, number - 60)..<number, using: &random)
-        items.append(.record(QuakeRecord("t\(again)", magnitude: Double(number % 9), ids: nil)))
-      default: items.append(.record(QuakeRecord("n\(number)", ids: ",n\(number),")))
+        items.append(.record(EventRecord("t\(again)", magnitude: Double(number % 9), ids: nil)))
+      default: items.append(.record(EventRecord("n\(number)", ids: ",n\(number),")))
       }
     }
     return (old.map { .record($0) }, items)
@@ -179,12 +179,12 @@ import Testing
       let database = try TestDatabase()
       let connection = try database.connect()
       // Into an empty store nothing is staged.
-      let other = staged ? [FakeSource.Item.record(QuakeRecord("other"))] : []
+      let other = staged ? [FakeSource.Item.record(EventRecord("other"))] : []
       _ = try load(isFirst ? other : old, generated: Self.before, into: connection)
       // A newer snapshot without a scope, which does not tell which events are missing.
       if !isFirst, seed % 2 == 0 {
         _ = try load(
-          [.record(QuakeRecord("other", ids: ",other,n7,o160,"))],
+          [.record(EventRecord("other", ids: ",other,n7,o160,"))],
           generated: "2024-01-03T00:00:00Z", into: connection)
       }
       if !isFirst, repeats, !staged {
@@ -218,7 +218,7 @@ import Testing
     let database = try TestDatabase()
     let connection = try database.connect()
     _ = try load(
-      [.record(QuakeRecord("c1")), .record(QuakeRecord("c2"))], generated: Self.before,
+      [.record(EventRecord("c1")), .record(EventRecord("c2"))], generated: Self.before,
       into: connection)
     try connection.run(
       """
@@ -226,7 +226,7 @@ import Testing
       values ('c1', 'all_day', 1, '2024-01-01T12:00:00Z')
       """)
     let reject = ImportReject(place: "record 1", reason: "It is odd.", raw: "", code: "c1")
-    let items = [FakeSource.Item.reject(reject), .record(QuakeRecord("c3"))]
+    let items = [FakeSource.Item.reject(reject), .record(EventRecord("c3"))]
     #expect(throws: BegunAnew.self) {
       try load(items, generated: Self.now, into: connection)
     }
@@ -252,7 +252,7 @@ import Testing
   func aBulkImportOfNothingButRejectsIsRefused(isReopenable: Bool) throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    _ = try load([.record(QuakeRecord("c1"))], generated: Self.before, into: connection)
+    _ = try load([.record(EventRecord("c1"))], generated: Self.before, into: connection)
     var source = FakeSource([.reject(.numbered(1)), .reject(.numbered(2))], generated: Self.now)
     let error = #expect(throws: ImportRefusal.self) {
       try Importer(connection: connection, options: options())
@@ -279,13 +279,13 @@ import Testing
     let database = try TestDatabase()
     let connection = try database.connect()
     let records = (0..<26_000).map { number in
-      QuakeRecord(
+      EventRecord(
         "c\(number * 7919 % 26_000)",
         ids: number % 9 == 0 ? ",c\(number * 7919 % 26_000),x\(number)," : nil)
     }
     let items = records.map { FakeSource.Item.record($0) }
     // The last record of a code wins, even if the first was written long before.
-    let last = QuakeRecord("c0", magnitude: 9, ids: ",c0,x0,")
+    let last = EventRecord("c0", magnitude: 9, ids: ",c0,x0,")
     let report = try load(
       items + [.reject(.numbered(1)), .record(last)], generated: Self.now, into: connection)
     #expect(report.inserted == 26_000 && report.rejected == 1)
@@ -304,7 +304,7 @@ import Testing
     #expect(again.unchanged + again.duplicate == 26_000)
     #expect(try connection.latestToken() == token)
     // And with a few that differ.
-    let changed = (0..<100).map { QuakeRecord("c\($0 * 260)", magnitude: 6) }
+    let changed = (0..<100).map { EventRecord("c\($0 * 260)", magnitude: 6) }
     let third = try load(
       records.dropFirst(100).map { .record($0) } + changed.map { .record($0) },
       generated: "2024-01-03T00:00:00Z", into: connection)
@@ -317,12 +317,12 @@ import Testing
   @Test func aBulkImportRestoresAndFreesEventsWithUnchangedContents() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
-    let records = (0..<60).map { QuakeRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
+    let records = (0..<60).map { EventRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
     // c30 belongs to c0.
-    let first = [QuakeRecord("c0", magnitude: 0, ids: ",c0,c30,")] + records[1...]
+    let first = [EventRecord("c0", magnitude: 0, ids: ",c0,c30,")] + records[1...]
     _ = try load(
       first.filter { $0.text(.code) != "c30" }.map { .record($0) } + [
-        .record(QuakeRecord("c30", magnitude: 0, ids: ",c30,"))
+        .record(EventRecord("c30", magnitude: 0, ids: ",c30,"))
       ], generated: "2023-01-01T00:00:00Z", into: connection)
     _ = try load([.record(first[0])], generated: Self.before, into: connection)
     for statement in [
@@ -379,7 +379,7 @@ import Testing
     let database = try TestDatabase()
     let connection = try database.connect()
     // More than a feed has, so that claims are resolved before the end.
-    var records = (0..<20_000).map { QuakeRecord("a\($0)") } + (0..<3_000).map { wide("c\($0)") }
+    var records = (0..<20_000).map { EventRecord("a\($0)") } + (0..<3_000).map { wide("c\($0)") }
     // c0 claims c1200, which occurs later; c2500 claims c0; and c2990, in a batch with an event that is
     // stored already, claims both and c2980.
     records[20_000] = wide("c0", ids: ",c0,c1200,x,")
@@ -400,8 +400,8 @@ import Testing
     let database = try TestDatabase()
     let connection = try database.connect()
     _ = try load(
-      [.record(QuakeRecord("y", ids: ",y,x,"))], generated: Self.now, into: connection)
-    var source = FakeSource([.record(QuakeRecord("x", ids: ",x,"))], generated: Self.before)
+      [.record(EventRecord("y", ids: ",y,x,"))], generated: Self.now, into: connection)
+    var source = FakeSource([.record(EventRecord("x", ids: ",x,"))], generated: Self.before)
     var options = options()
     options.policy = .store
     _ = try Importer(connection: connection, options: options).run(from: &source)
@@ -432,7 +432,7 @@ import Testing
     let connection = try database.connect()
     let records = (0..<2_000).map { wide("c\($0)") }
     let report = try load(
-      (records + [QuakeRecord("c1999", magnitude: 8), QuakeRecord("c3", magnitude: 9)])
+      (records + [EventRecord("c1999", magnitude: 8), EventRecord("c3", magnitude: 9)])
         .map { .record($0) }, generated: Self.now, into: connection)
     #expect(report.inserted == 2_000 && report.duplicate == 2)
     #expect(
@@ -447,7 +447,7 @@ import Testing
     let database = try TestDatabase()
     let connection = try database.connect()
     let items =
-      (0..<25_000).map { FakeSource.Item.record(QuakeRecord("c\($0)")) } + [
+      (0..<25_000).map { FakeSource.Item.record(EventRecord("c\($0)")) } + [
         .action { throw Broken() }
       ]
     #expect(throws: Broken.self) {
@@ -472,7 +472,7 @@ import Testing
     let database = try TestDatabase()
     let connection = try database.connect()
     let other = try database.connect()
-    let items = (0..<300).map { FakeSource.Item.record(QuakeRecord("c\($0)")) }
+    let items = (0..<300).map { FakeSource.Item.record(EventRecord("c\($0)")) }
     let report = try load(
       items[..<100] + [
         // The import does not know of it, and expects new events.

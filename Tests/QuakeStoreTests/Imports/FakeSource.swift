@@ -5,7 +5,7 @@ import QuakeModel
 /// Records for an import, from memory.
 struct FakeSource: ImportSource {
   enum Item {
-    case record(QuakeRecord)
+    case record(EventRecord)
     case reject(ImportReject)
     /// Code that runs when this item is read; may throw.
     case action(() throws -> Void)
@@ -13,24 +13,24 @@ struct FakeSource: ImportSource {
 
   private let items: [Item]
   private var position = 0
-  var columns: [QuakeColumn] = QuakeColumn.feed
-  var inferredColumns: Set<QuakeColumn> = []
+  var columns: [EventColumn] = EventColumn.feed
+  var inferredColumns: Set<EventColumn> = []
   let format = "fake"
   var generated: Timestamp?
   var mayTellGenerated = true
   var bytesRead: Int64 { Int64(position) * 100 }
 
-  init(_ items: [Item], generated: String? = nil, columns: [QuakeColumn] = QuakeColumn.feed) {
+  init(_ items: [Item], generated: String? = nil, columns: [EventColumn] = EventColumn.feed) {
     self.items = items
     self.generated = generated.flatMap { Timestamp(iso8601: $0) }
     self.columns = columns
   }
 
-  init(_ records: [QuakeRecord], generated: String? = nil) {
+  init(_ records: [EventRecord], generated: String? = nil) {
     self.init(records.map { .record($0) }, generated: generated)
   }
 
-  mutating func next(into record: inout QuakeRecord) throws -> ImportItem? {
+  mutating func next(into record: inout EventRecord) throws -> ImportItem? {
     while position < items.count {
       position += 1
       switch items[position - 1] {
@@ -45,7 +45,7 @@ struct FakeSource: ImportSource {
   }
 }
 
-extension QuakeRecord {
+extension EventRecord {
   /// An event of a feed.
   init(
     _ code: String, magnitude: Double? = 5, place: String? = nil, ids: String? = nil,

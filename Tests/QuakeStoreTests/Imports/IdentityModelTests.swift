@@ -35,7 +35,7 @@ import Testing
       options.limits = limits
     }
     let records = features.map { feature in
-      var record = QuakeRecord(
+      var record = EventRecord(
         feature.code, magnitude: feature.magnitude,
         ids: "," + feature.ids.joined(separator: ",") + ",")
       record.set(.time, Self.noon.advanced(bySeconds: -40_000))

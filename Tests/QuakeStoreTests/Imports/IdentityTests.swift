@@ -16,7 +16,7 @@ import Testing
   }
 
   private func apply(
-    _ records: QuakeRecord..., hour: Int?, columns: [QuakeColumn] = QuakeColumn.feed
+    _ records: EventRecord..., hour: Int?, columns: [EventColumn] = EventColumn.feed
   ) throws -> ImportReport {
     var source = FakeSource(
       records.map { .record($0) },
@@ -37,8 +37,8 @@ import Testing
   }
 
   @Test func anIdentityFollowsTheNewPreferredIDOnce() throws {
-    _ = try apply(QuakeRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
-    let report = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 2)
+    _ = try apply(EventRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
+    let report = try apply(EventRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 1)
     #expect(try rows() == ["ak1|us1", "us1|-"])
     #expect(try found("ak1", "us1", "pt9") == ["us1", "us1", "us1"])
@@ -50,18 +50,18 @@ import Testing
           join quake.change_transaction t using (transaction_id) where t.token = 2 order by v.id
         """) == ["2|insert|us1|", "2|update|ak1|{superseded_by}"])
     // The same snapshot again writes nothing.
-    let again = try apply(QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 3)
+    let again = try apply(EventRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 3)
     #expect(again.token == nil && again.superseded == 0 && again.unchanged == 1)
   }
 
   @Test func anIdentityFollowsItsPreferredIDBackAndToAThird() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
-    _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
-    let back = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 3)
+    _ = try apply(EventRecord("a", ids: ",a,"), hour: 1)
+    _ = try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
+    let back = try apply(EventRecord("a", ids: ",a,b,"), hour: 3)
     #expect(back.restored == 1 && back.superseded == 1)
     #expect(try rows() == ["a|-", "b|a"])
     #expect(try found("a", "b") == ["a", "a"])
-    _ = try apply(QuakeRecord("c", ids: ",c,a,"), hour: 4)
+    _ = try apply(EventRecord("c", ids: ",c,a,"), hour: 4)
     #expect(try rows() == ["a|c", "b|c", "c|-"])
     #expect(try found("a", "b", "c") == ["c", "c", "c"])
     #expect(
@@ -70,15 +70,15 @@ import Testing
   }
 
   @Test func aSplitUndoesAnIdentity() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
-    _ = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 2)
+    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,b,"), hour: 2)
     #expect(try rows() == ["a|-", "b|a"])
-    let report = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 3)
+    let report = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 3)
     #expect(report.restored == 1)
     #expect(try rows() == ["a|-", "b|-"])
     #expect(try found("a", "b") == ["a", "b"])
     // A snapshot that has records of both splits them, too, whatever ids they have.
-    _ = try apply(QuakeRecord("a", ids: ",a,b,"), QuakeRecord("b", ids: ",b,"), hour: 4)
+    _ = try apply(EventRecord("a", ids: ",a,b,"), EventRecord("b", ids: ",b,"), hour: 4)
     #expect(try rows() == ["a|-", "b|-"])
   }
 
@@ -91,9 +91,9 @@ import Testing
   }
 
   @Test func marksOfPersonsFollowThePreferredIDAndReturn() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,b,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,b,"), hour: 1)
     try connection.run("update quake.quake set validated = true, withdrawn_at = '2024-01-01Z'")
-    let report = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
+    let report = try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 1)
     #expect(try marks() == ["a|t|t|b", "b|t|t|-"])
     // No watcher sees an event that is not withdrawn.
@@ -103,37 +103,37 @@ import Testing
         == ["insert|t", "update|t"])
     // All of it is one transaction, and is not repeated.
     #expect(try connection.ask("select count(*) from quake.change_transaction") == "3")
-    #expect(try apply(QuakeRecord("b", ids: ",a,b,"), hour: 3).token == nil)
+    #expect(try apply(EventRecord("b", ids: ",a,b,"), hour: 3).token == nil)
     // A third id, and then marks that a person removes.
-    _ = try apply(QuakeRecord("c", ids: ",a,b,c,"), hour: 4)
+    _ = try apply(EventRecord("c", ids: ",a,b,c,"), hour: 4)
     #expect(try marks() == ["a|t|t|c", "b|t|t|c", "c|t|t|-"])
     try connection.run(
       "update quake.quake set validated = false, withdrawn_at = null where code = 'c'")
-    _ = try apply(QuakeRecord("a", ids: ",a,b,c,"), hour: 5)
+    _ = try apply(EventRecord("a", ids: ",a,b,c,"), hour: 5)
     #expect(try marks() == ["a|f|f|-", "b|t|t|a", "c|f|f|a"])
     #expect(try connection.historyFaults() == [])
   }
 
   @Test func marksOfBothEventsThatTurnOutToBeOneAreKept() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
     try connection.run("update quake.quake set validated = true where code = 'b'")
-    _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 2)
+    _ = try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
     #expect(try marks() == ["a|f|f|b", "b|t|f|-"])
     // After a split each event has the marks that it had.
-    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 3)
+    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 3)
     #expect(try marks() == ["a|f|f|-", "b|t|f|-"])
   }
 
   @Test func aSuccessorSetByAPersonFollowsThePreferredID() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("x", ids: ",x,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("x", ids: ",x,"), hour: 1)
     try connection.run("update quake.quake set superseded_by = 'x' where code = 'a'")
-    _ = try apply(QuakeRecord("b", ids: ",a,b,"), QuakeRecord("x", ids: ",x,"), hour: 2)
+    _ = try apply(EventRecord("b", ids: ",a,b,"), EventRecord("x", ids: ",x,"), hour: 2)
     #expect(try marks() == ["a|f|f|x", "b|f|f|x", "x|f|f|-"])
     #expect(try found("a", "b") == ["x", "x"])
   }
 
   @Test func theStateSetByImportsDoesNotFollowThePreferredID() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,"), hour: 1)
     // As an import withdraws it.
     try connection.run(
       "update quake.quake set withdrawn_at = '2024-01-01T02:00:00Z'",
@@ -141,19 +141,19 @@ import Testing
       insert into quake.absence (code, feed, snapshots, since, withdrawn_at)
       values ('a', 'f', 3, '2024-01-01T01:30:00Z', '2024-01-01T02:00:00Z')
       """)
-    _ = try apply(QuakeRecord("b", ids: ",a,b,"), hour: 3)
+    _ = try apply(EventRecord("b", ids: ",a,b,"), hour: 3)
     #expect(try marks() == ["a|f|t|b", "b|f|f|-"])
   }
 
   @Test func claimsOfAnotherSourceDoNotAffectAnIdentity() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,at1,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,at1,"), hour: 1)
     let report = try apply(
-      QuakeRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 2)
+      EventRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 0)
     #expect(try rows() == ["a|-", "mine:1|-"])
     #expect(try found("at1") == ["a"])
     #expect(
-      try apply(QuakeRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 3).token == nil)
+      try apply(EventRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 3).token == nil)
   }
 
   @Test func identitiesDoNotDependOnTheOrderOfImports() throws {
@@ -163,46 +163,46 @@ import Testing
         select code, magnitude, superseded_by, ids from quake.quake order by code
         """) + connection.table("select id, code from quake.quake_alias order by id")
     }
-    let first = QuakeRecord("ak1", magnitude: 6.7, ids: ",ak1,")
-    let second = QuakeRecord("us1", magnitude: 6.2, ids: ",us1,ak1,")
-    _ = try apply(first, QuakeRecord("x", magnitude: 1), hour: 1)
-    _ = try apply(second, QuakeRecord("x", magnitude: 2), hour: 2)
+    let first = EventRecord("ak1", magnitude: 6.7, ids: ",ak1,")
+    let second = EventRecord("us1", magnitude: 6.2, ids: ",us1,ak1,")
+    _ = try apply(first, EventRecord("x", magnitude: 1), hour: 1)
+    _ = try apply(second, EventRecord("x", magnitude: 2), hour: 2)
     let right = try columns()
     try connection.execute("truncate quake.quake, quake.quake_alias")
-    _ = try apply(second, QuakeRecord("x", magnitude: 2), hour: 2)
-    let late = try apply(first, QuakeRecord("x", magnitude: 1), hour: 1)
+    _ = try apply(second, EventRecord("x", magnitude: 2), hour: 2)
+    let late = try apply(first, EventRecord("x", magnitude: 1), hour: 1)
     #expect(late.stale == 1 && late.superseded == 1)
     #expect(try columns() == right)
   }
 
   @Test func noIdentityIsGuessedForAFileWithoutIDs() throws {
-    let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
-    _ = try apply(QuakeRecord("a"), hour: 1, columns: columns)
-    _ = try apply(QuakeRecord("b"), hour: 2, columns: columns)
+    let columns: [EventColumn] = [.code, .source, .time, .magnitude]
+    _ = try apply(EventRecord("a"), hour: 1, columns: columns)
+    _ = try apply(EventRecord("b"), hour: 2, columns: columns)
     #expect(try rows() == ["a|-", "b|-"])
     // But aliases stay known: a file of unknown age does not lead to a second preferred row.
-    _ = try apply(QuakeRecord("d", ids: ",d,c,"), hour: 3)
-    let report = try apply(QuakeRecord("c"), hour: nil, columns: columns)
+    _ = try apply(EventRecord("d", ids: ",d,c,"), hour: 3)
+    let report = try apply(EventRecord("c"), hour: nil, columns: columns)
     #expect(report.superseded == 1)
     #expect(try rows() == ["a|-", "b|-", "c|d", "d|-"])
   }
 
   @Test func aSplitUndoesAnIdentityOfUnknownAge() throws {
-    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
-    _ = try apply(QuakeRecord("b", ids: ",b,a,"), hour: nil)
+    _ = try apply(EventRecord("a", ids: ",a,"), hour: nil)
+    _ = try apply(EventRecord("b", ids: ",b,a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
     // An old file does not lead to a second preferred row.
-    _ = try apply(QuakeRecord("a", ids: ",a,"), hour: nil)
+    _ = try apply(EventRecord("a", ids: ",a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
-    _ = try apply(QuakeRecord("a", ids: ",a,"), QuakeRecord("b", ids: ",b,"), hour: 1)
+    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
     #expect(try rows() == ["a|-", "b|-"])
   }
 
   @Test func identitiesOfManyNewEventsAreResolvedAtOnce() throws {
-    _ = try apply(QuakeRecord("b", ids: ",b,new1,"), hour: 2)
+    _ = try apply(EventRecord("b", ids: ",b,new1,"), hour: 2)
     func catalogue(_ hour: Int) throws {
-      var records = (2...20_500).map { QuakeRecord("new\($0)", ids: ",new\($0),") }
-      records.append(QuakeRecord("new1", ids: ",new1,"))
+      var records = (2...20_500).map { EventRecord("new\($0)", ids: ",new\($0),") }
+      records.append(EventRecord("new1", ids: ",new1,"))
       var source = FakeSource(records, generated: "2024-01-01T0\(hour):00:00Z")
       _ = try Importer(
         connection: connection,
@@ -228,7 +228,7 @@ import Testing
   @Test func contentsConfirmedByANewerSnapshotAreKept() throws {
     let scope = FeedScope(name: "all_month", source: "usgs", window: 30 * 86_400)
     func apply(_ magnitude: Double, _ minute: Int64) throws -> ImportReport {
-      let event = QuakeRecord("a", magnitude: magnitude)
+      let event = EventRecord("a", magnitude: magnitude)
       let generated = Timestamp(microseconds: 1_700_100_000_000_000 + minute * 60_000_000)
       var source = FakeSource([event], generated: generated.description)
       var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")

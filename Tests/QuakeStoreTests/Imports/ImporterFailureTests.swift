@@ -34,19 +34,19 @@ import Testing
   @Test func anImportWhoseSourceFailsIsRolledBack() throws {
     for before in [0, 1, 5_000] {
       var source = FakeSource(
-        (0..<before).map { .record(QuakeRecord("t\($0)")) } + [.action { throw Interruption() }])
+        (0..<before).map { .record(EventRecord("t\($0)")) } + [.action { throw Interruption() }])
       #expect(throws: Interruption.self) {
         try Importer(connection: connection, options: options()).run(from: &source)
       }
       #expect(try nothing(connection))
     }
-    var source = FakeSource([QuakeRecord("a")])
+    var source = FakeSource([EventRecord("a")])
     #expect(
       try Importer(connection: connection, options: options()).run(from: &source).inserted == 1)
   }
 
   @Test func anImportThatTheDatabaseRefusesIsRolledBack() throws {
-    var source = FakeSource([QuakeRecord("a"), QuakeRecord("b", magnitude: 99)])
+    var source = FakeSource([EventRecord("a"), EventRecord("b", magnitude: 99)])
     let error = try #require(throws: PostgresError.self) {
       try Importer(connection: connection, options: options()).run(from: &source)
     }
@@ -61,7 +61,7 @@ import Testing
       let ended = try observer.ask("select pg_terminate_backend($1, 180000)", [.integer(pid)])
       #expect(ended == "t")
     }
-    var items: [FakeSource.Item] = (0..<4_000).map { .record(QuakeRecord("k\($0)")) }
+    var items: [FakeSource.Item] = (0..<4_000).map { .record(EventRecord("k\($0)")) }
     items.insert(.action(kill), at: 2_000)
     var source = FakeSource(items)
     let error = try #require(throws: PostgresError.self) {
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func anInterruptedImportKeepsItsBatchesAndCanBeRepeated() throws {
-    let records = (0..<25).map { QuakeRecord("b\($0)") }
+    let records = (0..<25).map { EventRecord("b\($0)") }
     var broken = FakeSource(
       records[..<17].map { .record($0) } + [.action { throw Interruption() }])
     #expect(throws: Interruption.self) {
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func anImportCanBeStoppedBetweenTwoBatches() throws {
-    var source = FakeSource((0..<25).map { QuakeRecord("s\($0)") })
+    var source = FakeSource((0..<25).map { EventRecord("s\($0)") })
     var asked = 0
     let report = try Importer(connection: connection, options: options(commitEvery: 10)).run(
       from: &source,
@@ -127,7 +127,7 @@ import Testing
     for round in 0..<5 {
       try BackgroundThread.run(4) { thread in
         let connection = try database.connect()
-        var records = (0..<2_000).map { QuakeRecord("x\($0)", magnitude: Double(round)) }
+        var records = (0..<2_000).map { EventRecord("x\($0)", magnitude: Double(round)) }
         // In opposite orders.
         if thread % 2 == 1 { records.reverse() }
         var source = FakeSource(records)
@@ -159,7 +159,7 @@ import Testing
     let updated = Tally()
     let thread = BackgroundThread {
       let connection = try database.connect(applicationName: "late")
-      var source = FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-01T00:00:00Z")
+      var source = FakeSource([EventRecord("a", magnitude: 1)], generated: "2024-01-01T00:00:00Z")
       let report = try Importer(
         connection: connection,
         options: ImportOptions(source: "-", feed: "f", program: "tests", author: "late")

@@ -52,30 +52,30 @@ import Testing
   // MARK: - Results
 
   @Test func aSnapshotOfTheFutureNeverWinsOverALaterOne() throws {
-    let report = try load(FakeSource([QuakeRecord("a")], generated: "2100-01-01T00:00:00Z"))
+    let report = try load(FakeSource([EventRecord("a")], generated: "2100-01-01T00:00:00Z"))
     #expect(report.generated == nil)
     // An honest one is always older than its arrival.
     let honest = try load(
-      FakeSource([QuakeRecord("a", magnitude: 7)], generated: "2024-01-01T00:00:00Z"))
+      FakeSource([EventRecord("a", magnitude: 7)], generated: "2024-01-01T00:00:00Z"))
     #expect(honest.updated == 1 && honest.stale == 0)
   }
 
   @Test func aSnapshotOfAClockThatIsAheadIsDatedToThePresent() throws {
     let ahead = Timestamp(microseconds: Timestamp.now().microseconds + 600_000_000)
-    let report = try load(FakeSource([QuakeRecord("a")], generated: ahead.description))
+    let report = try load(FakeSource([EventRecord("a")], generated: ahead.description))
     let generated = try #require(report.generated)
     #expect(generated <= .now())
     let next = try load(
-      FakeSource([QuakeRecord("a", magnitude: 6)], generated: Timestamp.now().description))
+      FakeSource([EventRecord("a", magnitude: 6)], generated: Timestamp.now().description))
     #expect(next.updated == 1)
   }
 
   @Test func anImportThatMustNotFindOtherContentsCountsThemQuickly() throws {
     let codes = (0..<20_000).map { "e\($0)" }
-    try load(FakeSource(codes.map { QuakeRecord($0) }))
+    try load(FakeSource(codes.map { EventRecord($0) }))
     let deadline = Deadline(after: ToolProcess.patience)
     let error = try #require(throws: ImportRefusal.self) {
-      try load(FakeSource(codes.map { QuakeRecord($0, magnitude: 1) })) { $0.policy = .error }
+      try load(FakeSource(codes.map { EventRecord($0, magnitude: 1) })) { $0.policy = .error }
     }
     #expect(!deadline.hasPassed)
     #expect(error.message.contains("20000"))
@@ -84,13 +84,13 @@ import Testing
 
   @Test func anImportCountsInsertedUpdatedAndUnchangedEvents() throws {
     let first = try load(
-      FakeSource([QuakeRecord("a"), QuakeRecord("b"), QuakeRecord("c")]))
+      FakeSource([EventRecord("a"), EventRecord("b"), EventRecord("c")]))
     #expect(counts(first) == [3, 3, 0, 0, 0, 0, 0])
     let second = try load(
       FakeSource([
-        .record(QuakeRecord("a")), .reject(.numbered(2)), .record(QuakeRecord("b", magnitude: 6)),
-        .record(QuakeRecord("d", magnitude: 1)), .record(QuakeRecord("d", magnitude: 2)),
-        .record(QuakeRecord("c", magnitude: nil)),
+        .record(EventRecord("a")), .reject(.numbered(2)), .record(EventRecord("b", magnitude: 6)),
+        .record(EventRecord("d", magnitude: 1)), .record(EventRecord("d", magnitude: 2)),
+        .record(EventRecord("c", magnitude: nil)),
       ]))
     #expect(counts(second) == [6, 1, 2, 1, 1, 1, 0])
     #expect(try magnitudes() == ["a|5", "b|6", "c|", "d|2"])
@@ -108,15 +108,15 @@ import Testing
   }
 
   @Test func anImportOfAnEmptyFeedIsRecorded() throws {
-    let report = try load(FakeSource([QuakeRecord]()))
+    let report = try load(FakeSource([EventRecord]()))
     #expect(counts(report) == [0, 0, 0, 0, 0, 0, 0])
     #expect(report.isComplete && report.token == nil && report.id != nil)
     #expect(try connection.historyLines() == [])
   }
 
   @Test func anImportWritesEveryColumnExactly() throws {
-    var record = QuakeRecord("us1")
-    for column in QuakeColumn.feed where !record.has(column) {
+    var record = EventRecord("us1")
+    for column in EventColumn.feed where !record.has(column) {
       switch column.kind {
       case .text: record.set(column, "\(column.name) é\n\"\\")
       case .float8: record.set(column, -0.1 * Double(column.rawValue))
@@ -128,12 +128,12 @@ import Testing
     }
     record.set(.magnitude, -0.1)
     record.set(.latitude, -89.9)
-    try load(FakeSource([record, QuakeRecord("us2", magnitude: nil)]))
-    var stored: [QuakeRecord] = []
+    try load(FakeSource([record, EventRecord("us2", magnitude: nil)]))
+    var stored: [EventRecord] = []
     try Snapshot.read(over: connection, begin: { _ in }) { stored.append($0) }
     let full = try #require(stored.first { $0.text(.code) == "us1" })
     let bare = try #require(stored.first { $0.text(.code) == "us2" })
-    for column in QuakeColumn.feed {
+    for column in EventColumn.feed {
       #expect(full.has(column), "\(column)")
       #expect(json(column, full) == json(column, record), "\(column)")
       #expect(bare.has(column) == [.code, .source, .time].contains(column), "\(column)")
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test func anImportOfTheSameFeedAgainWritesNothing() throws {
-    let records = (0..<3_000).map { QuakeRecord("u\($0)", ids: ",u\($0),x\($0),") }
+    let records = (0..<3_000).map { EventRecord("u\($0)", ids: ",u\($0),x\($0),") }
     let first = try load(FakeSource(records, generated: "2024-01-01T00:00:00Z"))
     #expect(first.inserted == 3_000 && first.token != nil)
     let statistics = """
@@ -173,9 +173,9 @@ import Testing
   }
 
   @Test func anImportTakesTheLastRecordOfACode() throws {
-    var records = [QuakeRecord("twice", magnitude: 1)]
-    records += (0..<10_500).map { QuakeRecord("d\($0)") }
-    records += [QuakeRecord("twice", magnitude: 2), QuakeRecord("d0", magnitude: 9)]
+    var records = [EventRecord("twice", magnitude: 1)]
+    records += (0..<10_500).map { EventRecord("d\($0)") }
+    records += [EventRecord("twice", magnitude: 2), EventRecord("d0", magnitude: 9)]
     let report = try load(FakeSource(records))
     #expect(counts(report) == [10_503, 10_501, 0, 0, 0, 2, 0])
     #expect(
@@ -188,7 +188,7 @@ import Testing
 
   @Test func anImportKeepsRejectsWithTheirText() throws {
     let report = try load(
-      FakeSource([.reject(.numbered(1)), .record(QuakeRecord("a")), .reject(.numbered(3))]))
+      FakeSource([.reject(.numbered(1)), .record(EventRecord("a")), .reject(.numbered(3))]))
     #expect(counts(report) == [3, 1, 0, 0, 2, 0, 0])
     #expect(report.firstReject?.place == "line 1")
     #expect(
@@ -206,7 +206,7 @@ import Testing
     let rejects = (1...1500).map { number in
       FakeSource.Item.reject(ImportReject(place: "line \(number)", reason: "no", raw: raw))
     }
-    let report = try load(FakeSource([.record(QuakeRecord("a"))] + rejects)) {
+    let report = try load(FakeSource([.record(EventRecord("a"))] + rejects)) {
       $0.commitEvery = commitEvery
     }
     #expect(report.rejected == 1500 && report.seen == 1501)
@@ -224,7 +224,7 @@ import Testing
   @Test func oldRejectsAreDeletedInBatches() throws {
     for _ in 1...2 {
       _ = try load(
-        FakeSource([.record(QuakeRecord("a"))] + (1...1200).map { .reject(.numbered($0)) }))
+        FakeSource([.record(EventRecord("a"))] + (1...1200).map { .reject(.numbered($0)) }))
     }
     try connection.execute(
       "update quake.import set started_at = started_at - interval '2 days' where id = (select min(id) from quake.import)"
@@ -262,9 +262,9 @@ import Testing
   @Test func anImportContinuesAfterABatchOfNothingButRejects() throws {
     let report = try load(
       FakeSource([
-        .reject(.numbered(1)), .reject(.numbered(2)), .record(QuakeRecord("a")),
+        .reject(.numbered(1)), .reject(.numbered(2)), .record(EventRecord("a")),
         .reject(.numbered(4)), .reject(.numbered(5)), .reject(.numbered(6)),
-        .record(QuakeRecord("b")), .reject(.numbered(8)),
+        .record(EventRecord("b")), .reject(.numbered(8)),
       ])
     ) { $0.commitEvery = 2 }
     #expect(counts(report) == [8, 2, 0, 0, 6, 0, 0])
@@ -277,27 +277,27 @@ import Testing
   // MARK: - Age and policy
 
   @Test func anImportOfAnOlderSnapshotDoesNotChangeNewerRows() throws {
-    try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
-    try load(FakeSource([QuakeRecord("b", magnitude: 1)], generated: "2024-01-01T00:00:00Z"))
+    try load(FakeSource([EventRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
+    try load(FakeSource([EventRecord("b", magnitude: 1)], generated: "2024-01-01T00:00:00Z"))
     let report = try load(
       FakeSource(
         [
-          QuakeRecord("a", magnitude: 9), QuakeRecord("b", magnitude: 9),
-          QuakeRecord("c", magnitude: 9),
+          EventRecord("a", magnitude: 9), EventRecord("b", magnitude: 9),
+          EventRecord("c", magnitude: 9),
         ], generated: "2024-01-01T12:00:00Z"))
     #expect(counts(report) == [3, 1, 1, 1, 0, 0, 1])
     #expect(try magnitudes() == ["a|1", "b|9", "c|9"])
     // The same again: the event is stale, and is not updated.
     let again = try load(
-      FakeSource([QuakeRecord("a", magnitude: 9)], generated: "2024-01-01T12:00:00Z"))
+      FakeSource([EventRecord("a", magnitude: 9)], generated: "2024-01-01T12:00:00Z"))
     #expect(counts(again) == [1, 0, 0, 1, 0, 0, 1])
     // A snapshot of the same age is not older.
     let equal = try load(
-      FakeSource([QuakeRecord("a", magnitude: 8)], generated: "2024-01-02T00:00:00Z"))
+      FakeSource([EventRecord("a", magnitude: 8)], generated: "2024-01-02T00:00:00Z"))
     #expect(counts(equal) == [1, 0, 1, 0, 0, 0, 0])
     // An older event with the same contents is not stale.
     let same = try load(
-      FakeSource([QuakeRecord("a", magnitude: 8)], generated: "2023-01-01T00:00:00Z"))
+      FakeSource([EventRecord("a", magnitude: 8)], generated: "2023-01-01T00:00:00Z"))
     #expect(counts(same) == [1, 0, 0, 1, 0, 0, 0])
     #expect(
       try connection.table("select code, as_of at time zone 'utc' from quake.quake order by 1")
@@ -305,18 +305,18 @@ import Testing
   }
 
   @Test func anImportOfUnknownAgeOverwritesAndIsOverwritten() throws {
-    try load(FakeSource([QuakeRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
-    #expect(counts(try load(FakeSource([QuakeRecord("a", magnitude: 2)])))[2] == 1)
+    try load(FakeSource([EventRecord("a", magnitude: 1)], generated: "2024-01-02T00:00:00Z"))
+    #expect(counts(try load(FakeSource([EventRecord("a", magnitude: 2)])))[2] == 1)
     #expect(try connection.ask("select as_of is null from quake.quake") == "t")
     let old = try load(
-      FakeSource([QuakeRecord("a", magnitude: 3)], generated: "2001-01-01T00:00:00Z"))
+      FakeSource([EventRecord("a", magnitude: 3)], generated: "2001-01-01T00:00:00Z"))
     #expect(old.updated == 1)
     #expect(try magnitudes() == ["a|3"])
   }
 
   @Test func anImportUsesTheAgeOfItsOptionsIfTheSourceStatesNone() throws {
-    try load(FakeSource([QuakeRecord("a")])) { $0.generated = .earliest }
-    try load(FakeSource([QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")) {
+    try load(FakeSource([EventRecord("a")])) { $0.generated = .earliest }
+    try load(FakeSource([EventRecord("b")], generated: "2024-01-01T00:00:00Z")) {
       $0.generated = .earliest
     }
     #expect(
@@ -327,13 +327,13 @@ import Testing
   @Test func anImportFollowsItsConflictPolicy() throws {
     try load(
       FakeSource(
-        [QuakeRecord("a", magnitude: 1), QuakeRecord("b", magnitude: 1)],
+        [EventRecord("a", magnitude: 1), EventRecord("b", magnitude: 1)],
         generated: "2024-01-02T00:00:00Z"))
     func incoming(_ magnitude: Double) -> FakeSource {
       FakeSource(
         [
-          QuakeRecord("a", magnitude: magnitude), QuakeRecord("b", magnitude: 1),
-          QuakeRecord("new \(magnitude)"),
+          EventRecord("a", magnitude: magnitude), EventRecord("b", magnitude: 1),
+          EventRecord("new \(magnitude)"),
         ], generated: "2024-01-01T00:00:00Z")
     }
     let always = try load(incoming(2)) { $0.policy = .always }
@@ -362,14 +362,14 @@ import Testing
   // MARK: - Merging
 
   @Test func anImportDoesNotChangeColumnsThatItsFeedLacks() throws {
-    var full = QuakeRecord("a", magnitude: 1, place: "here")
+    var full = EventRecord("a", magnitude: 1, place: "here")
     full.set(.felt, integer: 7)
     full.set(.title, "title")
     try load(FakeSource([full]))
-    let columns: [QuakeColumn] = [.code, .source, .time, .magnitude, .place]
+    let columns: [EventColumn] = [.code, .source, .time, .magnitude, .place]
     let report = try load(
       FakeSource(
-        [.record(QuakeRecord("a", magnitude: 2)), .record(QuakeRecord("b"))], columns: columns))
+        [.record(EventRecord("a", magnitude: 2)), .record(EventRecord("b"))], columns: columns))
     #expect(counts(report) == [2, 1, 1, 0, 0, 0, 0])
     #expect(
       try connection.table(
@@ -377,20 +377,20 @@ import Testing
         == ["a|2||7|title", "b|5|||"])
     // A difference in other columns only does not count.
     #expect(
-      try load(FakeSource([.record(QuakeRecord("a", magnitude: 2))], columns: columns)).unchanged
+      try load(FakeSource([.record(EventRecord("a", magnitude: 2))], columns: columns)).unchanged
         == 1)
   }
 
   @Test func anImportNeverOverwritesColumnsThatNoFeedHas() throws {
-    try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
+    try load(FakeSource([EventRecord("a", magnitude: 1)]))
     try connection.run(
       """
       update quake.quake set validated = true, withdrawn_at = '2024-01-01Z', superseded_by = 'b'
       """)
-    #expect(try load(FakeSource([QuakeRecord("a", magnitude: 1)])).unchanged == 1)
+    #expect(try load(FakeSource([EventRecord("a", magnitude: 1)])).unchanged == 1)
     for policy in [MergePolicy.incoming, .always] {
       let magnitude: Double = policy == .incoming ? 2 : 3
-      let report = try load(FakeSource([QuakeRecord("a", magnitude: magnitude)])) {
+      let report = try load(FakeSource([EventRecord("a", magnitude: magnitude)])) {
         $0.policy = policy
       }
       #expect(report.updated == 1)
@@ -404,14 +404,14 @@ import Testing
   @Test func anImportStoresTheOtherIDsOfAnEventAsAliases() throws {
     try load(
       FakeSource([
-        QuakeRecord("us1", ids: ",us1,ci9,ak8,"), QuakeRecord("us2", ids: ",us2,"),
-        QuakeRecord("us3"), QuakeRecord("us4", ids: "us4,,nn7"),
+        EventRecord("us1", ids: ",us1,ci9,ak8,"), EventRecord("us2", ids: ",us2,"),
+        EventRecord("us3"), EventRecord("us4", ids: "us4,,nn7"),
       ]))
     #expect(
       try connection.table("select id, code from quake.quake_alias order by 1")
         == ["ak8|us1", "ci9|us1", "nn7|us4"])
     // The preferred id changes: the event has a new row, and the old ids lead to it.
-    try load(FakeSource([QuakeRecord("ci9", ids: ",ci9,us1,ak8,")]))
+    try load(FakeSource([EventRecord("ci9", ids: ",ci9,us1,ak8,")]))
     #expect(
       try connection.table("select id, code from quake.quake_alias order by 1")
         == ["ak8|ci9", "nn7|us4", "us1|ci9"])
@@ -423,7 +423,7 @@ import Testing
 
   @Test func anImportHasARowToWhichItsChangesRefer() throws {
     let report = try load(
-      FakeSource([QuakeRecord("a"), QuakeRecord("b")], generated: "2024-01-01T00:00:00Z")
+      FakeSource([EventRecord("a"), EventRecord("b")], generated: "2024-01-01T00:00:00Z")
     ) {
       $0.httpStatus = 200
       $0.etag = "\"e\""
@@ -458,12 +458,12 @@ import Testing
   }
 
   @Test func anImportHasTheContextOfItsOptions() throws {
-    try load(FakeSource([QuakeRecord("a")])) { $0.context = "backfill" }
+    try load(FakeSource([EventRecord("a")])) { $0.context = "backfill" }
     #expect(try connection.ask("select context from quake.change_transaction") == "backfill")
   }
 
   @Test func anImportReportsItsProgress() throws {
-    var source = FakeSource((0..<2_500).map { QuakeRecord("p\($0)") })
+    var source = FakeSource((0..<2_500).map { EventRecord("p\($0)") })
     var reported: [Int64] = []
     _ = try Importer(connection: connection, options: options())
       .run(from: &source, progress: { reported.append($0) })
@@ -471,12 +471,12 @@ import Testing
   }
 
   @Test func anImportThatIsADryRunIsRolledBack() throws {
-    try load(FakeSource([QuakeRecord("a", magnitude: 1)]))
+    try load(FakeSource([EventRecord("a", magnitude: 1)]))
     let token = try connection.latestToken()
     for commitEvery in [nil, 1] {
       let report = try load(
         FakeSource([
-          .record(QuakeRecord("a", magnitude: 2)), .record(QuakeRecord("b")), .reject(.numbered(3)),
+          .record(EventRecord("a", magnitude: 2)), .record(EventRecord("b")), .reject(.numbered(3)),
         ])
       ) {
         $0.dryRun = true
@@ -492,7 +492,7 @@ import Testing
   }
 }
 
-private func json(_ column: QuakeColumn, _ record: QuakeRecord) -> String {
+private func json(_ column: EventColumn, _ record: EventRecord) -> String {
   var json = JSONWriter()
   json.value(of: column, in: record)
   return String(decoding: json.bytes, as: UTF8.self)

@@ -24,19 +24,19 @@ import Testing
   }
 
   /// Event number `n`, which happened ten times as many minutes before noon.
-  private static func event(_ n: Int, magnitude: Double = 1, revised: Int64 = 0) -> QuakeRecord {
-    var record = QuakeRecord("us\(n)", magnitude: magnitude)
+  private static func event(_ n: Int, magnitude: Double = 1, revised: Int64 = 0) -> EventRecord {
+    var record = EventRecord("us\(n)", magnitude: magnitude)
     record.set(.time, time(Int64(-10 * n)))
     record.set(.updated, time(Int64(-10 * n) + 1 + revised))
     return record
   }
 
-  private var lacking10: [QuakeRecord] { events((1...60).filter { $0 != 10 }) }
+  private var lacking10: [EventRecord] { events((1...60).filter { $0 != 10 }) }
 
   /// Imports events as a snapshot generated `minutes` after noon.
   @discardableResult
   private func apply(
-    _ events: [QuakeRecord], at minutes: Int64, rejects: [ImportReject] = [],
+    _ events: [EventRecord], at minutes: Int64, rejects: [ImportReject] = [],
     scope: FeedScope = day, _ change: (inout SnapshotLimits) -> Void = { _ in }
   ) throws -> ImportReport {
     var options = ImportOptions(
@@ -51,7 +51,7 @@ import Testing
     return try Importer(connection: connection, options: options).run(from: &source)
   }
 
-  private func events(_ numbers: some Sequence<Int>) -> [QuakeRecord] {
+  private func events(_ numbers: some Sequence<Int>) -> [EventRecord] {
     numbers.map { Self.event($0) }
   }
 
@@ -302,7 +302,7 @@ import Testing
     var ids: [Int64?] = []
     for etag in ["a", "a", "b", "a"] {
       options.etag = etag
-      var source = FakeSource([QuakeRecord](), generated: Self.time(0).description)
+      var source = FakeSource([EventRecord](), generated: Self.time(0).description)
       ids.append(try Importer(connection: connection, options: options).run(from: &source).id)
     }
     #expect(ids[0] == ids[1] && ids[1] != ids[2] && ids[2] != ids[3])

@@ -15,7 +15,7 @@ struct Replay {
     last = (token.number, .max - 1)
   }
 
-  static func json(_ record: QuakeRecord?) -> String? {
+  static func json(_ record: EventRecord?) -> String? {
     guard let record else { return nil }
     var json = JSONWriter()
     json.quake(record)

@@ -22,8 +22,8 @@ import Testing
   }
 
   private func load(
-    _ records: [QuakeRecord], hour: Int? = 2, columns: [QuakeColumn] = QuakeColumn.feed,
-    inferred: Set<QuakeColumn> = [], policy: MergePolicy = .incoming, commitEvery: Int? = nil,
+    _ records: [EventRecord], hour: Int? = 2, columns: [EventColumn] = EventColumn.feed,
+    inferred: Set<EventColumn> = [], policy: MergePolicy = .incoming, commitEvery: Int? = nil,
     isReopenable: Bool = false
   ) throws -> ImportReport {
     var source = FakeSource(
@@ -48,10 +48,10 @@ import Testing
     "The event \"us1\" belongs to the source \"usgs\", and the record is of the source \"mynet\"."
 
   /// Records of two events of their own, and of one of another source.
-  private var records: [QuakeRecord] {
+  private var records: [EventRecord] {
     [
-      QuakeRecord("mynet:1", source: "mynet"), QuakeRecord("us1", magnitude: 3.4, source: "mynet"),
-      QuakeRecord("mynet:2", source: "mynet"),
+      EventRecord("mynet:1", source: "mynet"), EventRecord("us1", magnitude: 3.4, source: "mynet"),
+      EventRecord("mynet:2", source: "mynet"),
     ]
   }
 
@@ -78,31 +78,31 @@ import Testing
 
   @Test func aFileOfNothingButEventsOfOtherSourcesIsRefused() throws {
     let error = try #require(throws: ImportRefusal.self) {
-      try load([QuakeRecord("us1", magnitude: 3.4, source: "mynet")])
+      try load([EventRecord("us1", magnitude: 3.4, source: "mynet")])
     }
     #expect(error.message.contains(Self.reason))
     #expect(try stored() == Self.before)
   }
 
   @Test func importsLeaveEventsAloneThatAPersonMadeWithoutASource() throws {
-    let report = try load([QuakeRecord("hand1", magnitude: 5), QuakeRecord("us1", magnitude: 7)])
+    let report = try load([EventRecord("hand1", magnitude: 5), EventRecord("us1", magnitude: 7)])
     #expect(report.rejected == 1 && report.updated == 1)
     #expect(try stored() == ["hand1|local|2", "us1|usgs|7"])
     // A program that gives its records no source writes the local ones only.
     let local = try load(
-      [QuakeRecord("hand1", magnitude: 6), QuakeRecord("us1", magnitude: 3)], hour: 3,
+      [EventRecord("hand1", magnitude: 6), EventRecord("us1", magnitude: 3)], hour: 3,
       columns: [.code, .time, .magnitude])
     #expect(local.rejected == 1 && local.updated == 1)
     #expect(try stored() == ["hand1|local|6", "us1|usgs|7"])
   }
 
   @Test func aRecordWithAnInferredSourceThatSaysNothingNewIsNoReject() throws {
-    let columns: [QuakeColumn] = [.code, .source, .time, .magnitude]
+    let columns: [EventColumn] = [.code, .source, .time, .magnitude]
     let same = try load(
-      [QuakeRecord("hand1", magnitude: 2)], columns: columns, inferred: [.source])
+      [EventRecord("hand1", magnitude: 2)], columns: columns, inferred: [.source])
     #expect(same.unchanged == 1 && same.rejected == 0)
     #expect(throws: ImportRefusal.self) {
-      try load([QuakeRecord("hand1", magnitude: 3)], columns: columns, inferred: [.source])
+      try load([EventRecord("hand1", magnitude: 3)], columns: columns, inferred: [.source])
     }
     #expect(try stored() == Self.before)
   }
@@ -123,15 +123,15 @@ import Testing
   }
 
   @Test func importsTakeNoOtherIDsOfEventsOfOtherSources() throws {
-    _ = try load([QuakeRecord("us2", ids: ",us2,ci2,")])
+    _ = try load([EventRecord("us2", ids: ",us2,ci2,")])
     let ways: [(hour: Int?, commitEvery: Int?, isReopenable: Bool)] = [
       (3, nil, false), (nil, nil, false), (4, nil, true), (5, 1, false),
     ]
     for way in ways {
       let report = try load(
         [
-          QuakeRecord("mynet:1", source: "mynet"),
-          QuakeRecord("ci2", magnitude: 3.4, source: "mynet"),
+          EventRecord("mynet:1", source: "mynet"),
+          EventRecord("ci2", magnitude: 3.4, source: "mynet"),
         ], hour: way.hour, commitEvery: way.commitEvery, isReopenable: way.isReopenable)
       #expect(report.seen == 2 && report.rejected == 1 && report.superseded == 0, "\(way)")
       #expect(
@@ -143,7 +143,7 @@ import Testing
         "\(way)")
       #expect(try connection.table("select id, code from quake.quake_alias") == ["ci2|us2"])
     }
-    let renamed = try load([QuakeRecord("ci2", ids: ",us2,ci2,")], hour: 6)
+    let renamed = try load([EventRecord("ci2", ids: ",us2,ci2,")], hour: 6)
     #expect(renamed.inserted == 1 && renamed.superseded == 1 && renamed.rejected == 0)
     #expect(try connection.historyFaults() == [])
   }

@@ -20,7 +20,7 @@ import Testing
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
 
   @Test func anEventMayHaveTextsUpToTheLimitAndNotOneByteMore() throws {
-    let columns = QuakeColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
+    let columns = EventColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
     #expect(columns.count == 15)
     for column in columns {
       try connection.run("truncate quake.quake")

@@ -89,7 +89,7 @@ import Testing
       """, [.text(table)])
     #expect(
       actual.dropFirst(before)
-        == QuakeColumn.allCases.map { column in
+        == EventColumn.allCases.map { column in
           switch column.kind {
           case .text: "\(column.name)|text"
           case .float8: "\(column.name)|double precision"
@@ -104,7 +104,7 @@ import Testing
   /// The functions and views write the columns out. A new column has to be in all of them.
   @Test func functionsAndViewsRepeatTheProgramsColumnsWithoutAGapAndInItsOrder() throws {
     let schema = String(decoding: try Folder.read("schema.sql"), as: UTF8.self)
-    let all = QuakeColumn.allCases.map(\.name)
+    let all = EventColumn.allCases.map(\.name)
     var whole = 0
     for list in schema.matches(of: /(?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+){20,}/) {
       let names = list.output.split(separator: ",").map { name in

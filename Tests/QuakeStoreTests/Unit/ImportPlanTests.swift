@@ -8,7 +8,7 @@ import Testing
   private static let day = FeedScope(name: "all_day", source: "usgs", window: 86_400)
 
   /// A source that stated its age before its first record.
-  private let dated = FakeSource([QuakeRecord("a")], generated: now)
+  private let dated = FakeSource([EventRecord("a")], generated: now)
 
   private func options(_ change: (inout ImportOptions) -> Void = { _ in }) -> ImportOptions {
     var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
@@ -18,7 +18,7 @@ import Testing
 
   /// A source that has not stated its age.
   private func undated(mayTell: Bool) -> FakeSource {
-    var source = FakeSource([QuakeRecord("a")])
+    var source = FakeSource([EventRecord("a")])
     source.mayTellGenerated = mayTell
     return source
   }

@@ -39,7 +39,7 @@ import Testing
   {
     let windows = BackfillWindows(of: backfill, over: connection)
     let window = try #require(try windows.next())
-    var source = FakeSource(codes.map { QuakeRecord($0) })
+    var source = FakeSource(codes.map { EventRecord($0) })
     let options = ImportOptions(source: "s", feed: "backfill", program: "p", author: "a")
     return try Importer(connection: connection, options: options).run(
       from: &source,
@@ -160,7 +160,7 @@ import Testing
     let backfill = try open()
     let store = BackfillWindows(of: backfill, over: connection)
     let window = try #require(try store.next())
-    var source = FakeSource([QuakeRecord("a")])
+    var source = FakeSource([EventRecord("a")])
     let options = ImportOptions(source: "s", feed: "backfill", program: "p", author: "a")
     #expect(throws: Interruption.self) {
       try Importer(connection: connection, options: options).run(
@@ -179,7 +179,7 @@ import Testing
   func aBackfillCallsBackOnceBeforeItsCommitAndNotInADryRun(commitEvery: Int?) throws {
     for isDryRun in [false, true] {
       var seen: [Int64] = []
-      var source = FakeSource((0..<3).map { QuakeRecord("e\($0)") })
+      var source = FakeSource((0..<3).map { EventRecord("e\($0)") })
       var options = ImportOptions(source: "s", feed: "f", program: "p", author: "a")
       options.commitEvery = commitEvery
       options.dryRun = isDryRun

@@ -24,7 +24,7 @@ struct FeatureDecoder {
   }
 
   /// Notes which columns the lines have: those of the first line.
-  mutating func readColumns(ofLine line: csj_element) -> [QuakeColumn] {
+  mutating func readColumns(ofLine line: csj_element) -> [EventColumn] {
     lineColumns = 0
     var place = 0
     for member in line.members {
@@ -33,12 +33,12 @@ struct FeatureDecoder {
       }
       place += 1
     }
-    return QuakeColumn.feed.filter { lineColumns & (1 << UInt64($0.rawValue)) != 0 }
+    return EventColumn.feed.filter { lineColumns & (1 << UInt64($0.rawValue)) != 0 }
   }
 
   /// Fills `record`, which must be empty, from a line of an export. Throws if the event is invalid.
   mutating func decode(
-    line: csj_element, into record: inout QuakeRecord
+    line: csj_element, into record: inout EventRecord
   ) throws(Rejection) {
     guard line.kind == CSJ_OBJECT else {
       throw Rejection("The line is not an object but \(line.kindName).")
@@ -58,7 +58,7 @@ struct FeatureDecoder {
 
   /// Fills `record`, which must be empty. Throws if the event is invalid.
   mutating func decode(
-    _ feature: csj_element, into record: inout QuakeRecord
+    _ feature: csj_element, into record: inout EventRecord
   ) throws(Rejection) {
     guard feature.kind == CSJ_OBJECT else {
       throw Rejection("The feature is not an object but \(feature.kindName).")
@@ -86,7 +86,7 @@ struct FeatureDecoder {
   }
 
   private mutating func readProperties(
-    _ properties: csj_element, into record: inout QuakeRecord
+    _ properties: csj_element, into record: inout EventRecord
   ) throws(Rejection) {
     guard properties.kind == CSJ_OBJECT || properties.kind == CSJ_NULL else {
       throw Rejection("The properties are not an object but \(properties.kindName).")
@@ -107,7 +107,7 @@ struct FeatureDecoder {
   }
 
   private mutating func read(
-    _ value: csj_element, as entry: PropertyTable.Entry, into record: inout QuakeRecord
+    _ value: csj_element, as entry: PropertyTable.Entry, into record: inout EventRecord
   ) throws(Rejection) {
     switch entry.reading {
     case .text:
@@ -144,7 +144,7 @@ struct FeatureDecoder {
   }
 
   private func milliseconds(
-    _ value: csj_element, _ column: QuakeColumn
+    _ value: csj_element, _ column: EventColumn
   ) throws(Rejection) -> Timestamp {
     let instant: Timestamp?
     switch value.kind {
@@ -166,7 +166,7 @@ struct FeatureDecoder {
 
   /// Sets `code`, and also `net_code` if the dialect's identifier is one.
   private mutating func readIdentifier(
-    _ value: csj_element, _ column: QuakeColumn, into record: inout QuakeRecord
+    _ value: csj_element, _ column: EventColumn, into record: inout EventRecord
   ) throws(Rejection) {
     scratch.removeAll(keepingCapacity: true)
     scratch.append(contentsOf: codePrefix)
@@ -193,7 +193,7 @@ struct FeatureDecoder {
 
   /// Sets longitude and latitude, and returns the third coordinate (km), if there is one.
   private func readGeometry(
-    _ geometry: csj_element, into record: inout QuakeRecord
+    _ geometry: csj_element, into record: inout EventRecord
   ) throws(Rejection) -> Double? {
     guard geometry.kind == CSJ_OBJECT else {
       if geometry.kind == CSJ_NULL { return nil }
@@ -222,7 +222,7 @@ struct FeatureDecoder {
   }
 
   private func wrongType(
-    _ column: QuakeColumn, _ value: csj_element, _ expected: String
+    _ column: EventColumn, _ value: csj_element, _ expected: String
   ) -> Rejection {
     let found =
       value.number.map { "\($0)" } ?? (value.kind == CSJ_NULL ? "null" : value.kindName)
@@ -251,7 +251,7 @@ struct PropertyTable {
     case emscEventType
 
     /// How an export writes the values of this kind.
-    init(_ kind: QuakeColumn.Kind) {
+    init(_ kind: EventColumn.Kind) {
       switch kind {
       case .text: self = .text
       case .float8: self = .number
@@ -264,10 +264,10 @@ struct PropertyTable {
 
   struct Entry {
     let name: StaticString
-    let column: QuakeColumn
+    let column: EventColumn
     let reading: Reading
 
-    init(_ name: StaticString, _ column: QuakeColumn, _ reading: Reading) {
+    init(_ name: StaticString, _ column: EventColumn, _ reading: Reading) {
       self.name = name
       self.column = column
       self.reading = reading

@@ -4,7 +4,7 @@ import QuakeModel
 /// Decodes GeoJSON, in any of the three dialects.
 final class GeoJSONDecoder: FeedDecoder {
   let format: FeedFormat
-  var columns: [QuakeColumn] { format.featureColumns }
+  var columns: [EventColumn] { format.featureColumns }
   var metadata: FeedMetadata { splitter.metadata }
   let mayTellGenerated = true
   private let splitter: FeatureSplitter
@@ -47,7 +47,7 @@ final class GeoJSONDecoder: FeedDecoder {
     }
   }
 
-  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+  func next(into record: inout EventRecord) throws(FeedError) -> DecodedEvent? {
     var next = pending.take()
     if next == nil { next = try splitter.next() }
     guard let feature = next else { return nil }

@@ -5,7 +5,7 @@ import QuakeModel
 final class NDJSONDecoder: FeedDecoder {
   let format = FeedFormat.ndjson
   /// Those of the first line.
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
   private let lines: LineReader
   private let parser = JSONParser()
   private var features: FeatureDecoder
@@ -23,14 +23,14 @@ final class NDJSONDecoder: FeedDecoder {
       if let pending {
         try Self.columns(of: pending, in: input, parser, &features)
       } else {
-        QuakeColumn.feed
+        EventColumn.feed
       }
   }
 
   private static func columns(
     of line: LineReader.Line, in input: InputBuffer, _ parser: JSONParser,
     _ features: inout FeatureDecoder
-  ) throws(FeedError) -> [QuakeColumn] {
+  ) throws(FeedError) -> [EventColumn] {
     let root: csj_element
     do throws(JSONParser.SyntaxError) {
       root = try parser.parse(input.bytes(line.range))
@@ -41,7 +41,7 @@ final class NDJSONDecoder: FeedDecoder {
         detail: error.sentence)
     }
     let columns = features.readColumns(ofLine: root)
-    for required in [QuakeColumn.code, .time, .longitude, .latitude]
+    for required in [EventColumn.code, .time, .longitude, .latitude]
     where !columns.contains(required) {
       throw input.error(
         .notAFeed, "\(input.name) is not a feed", at: line.range.lowerBound,
@@ -50,7 +50,7 @@ final class NDJSONDecoder: FeedDecoder {
     return columns
   }
 
-  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+  func next(into record: inout EventRecord) throws(FeedError) -> DecodedEvent? {
     var next = pending.take()
     if next == nil { next = try lines.next() }
     guard let line = next else { return nil }

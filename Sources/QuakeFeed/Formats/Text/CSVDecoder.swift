@@ -2,7 +2,7 @@ import QuakeModel
 
 /// Decodes the rows of a USGS CSV file, according to its header.
 final class CSVDecoder: FeedDecoder {
-  private static let names: [(name: StaticString, column: QuakeColumn, reading: TextReading)] = [
+  private static let names: [(name: StaticString, column: EventColumn, reading: TextReading)] = [
     ("time", .time, .instant),
     ("latitude", .latitude, .number),
     ("longitude", .longitude, .number),
@@ -22,12 +22,12 @@ final class CSVDecoder: FeedDecoder {
   ]
 
   let format = FeedFormat.usgsCSV
-  let columns: [QuakeColumn]
+  let columns: [EventColumn]
   /// They follow from the code.
-  let inferredColumns: Set<QuakeColumn> = [.source, .netCode]
+  let inferredColumns: Set<EventColumn> = [.source, .netCode]
   private let rows: CSVRowReader
   /// The column of each field of a row; nil for ignored fields.
-  private let fields: [(column: QuakeColumn, reading: TextReading)?]
+  private let fields: [(column: EventColumn, reading: TextReading)?]
   private let codeIndex: Int
   private let strict: Bool
   private var scratch: [UInt8] = []
@@ -51,14 +51,14 @@ final class CSVDecoder: FeedDecoder {
     codeIndex = fields.firstIndex { $0?.column == .code } ?? 0
     let present = Set(fields.compactMap { $0?.column })
     let carried = present.union([.source]).union(present.contains(.net) ? [.netCode] : [])
-    columns = QuakeColumn.feed.filter(carried.contains)
+    columns = EventColumn.feed.filter(carried.contains)
   }
 
   /// The column of each field that the header names.
   private static func fields(
     of header: LineReader.Line, _ rows: CSVRowReader
-  ) throws(FeedError) -> [(column: QuakeColumn, reading: TextReading)?] {
-    var fields: [(column: QuakeColumn, reading: TextReading)?] = []
+  ) throws(FeedError) -> [(column: EventColumn, reading: TextReading)?] {
+    var fields: [(column: EventColumn, reading: TextReading)?] = []
     var scratch: [UInt8] = []
     for field in rows.fields {
       let known = rows.withText(of: field, scratch: &scratch) { text in
@@ -74,7 +74,7 @@ final class CSVDecoder: FeedDecoder {
       fields.append(known.map { ($0.column, $0.reading) })
     }
     let present = Set(fields.compactMap { $0?.column })
-    for required in [QuakeColumn.code, .time, .latitude, .longitude]
+    for required in [EventColumn.code, .time, .latitude, .longitude]
     where !present.contains(required) {
       let name = Self.names.first { $0.column == required }?.name ?? ""
       // Text of another kind has none of these columns, and then the row is not a header.
@@ -92,7 +92,7 @@ final class CSVDecoder: FeedDecoder {
     return fields
   }
 
-  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+  func next(into record: inout EventRecord) throws(FeedError) -> DecodedEvent? {
     guard let row = try rows.next() else { return nil }
     do throws(Rejection) {
       try decode(into: &record)
@@ -103,7 +103,7 @@ final class CSVDecoder: FeedDecoder {
     }
   }
 
-  private func decode(into record: inout QuakeRecord) throws(Rejection) {
+  private func decode(into record: inout EventRecord) throws(Rejection) {
     guard !rows.isMalformed else { throw Rejection("A field continues after its closing quote.") }
     guard rows.fields.count == fields.count else {
       throw Rejection(
@@ -119,7 +119,7 @@ final class CSVDecoder: FeedDecoder {
     try FieldCheck.checkComplete(record, strict: strict)
   }
 
-  private func set(_ index: Int, in record: inout QuakeRecord) throws(Rejection) {
+  private func set(_ index: Int, in record: inout EventRecord) throws(Rejection) {
     let field = rows.fields[index]
     guard let target = fields[index], !field.range.isEmpty else { return }
     try rows.withText(of: field, scratch: &scratch) { text throws(Rejection) in

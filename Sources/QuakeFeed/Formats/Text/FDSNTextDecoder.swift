@@ -4,7 +4,7 @@ import QuakeModel
 ///
 /// Centres write the names in the header in different cases (`Depth/Km`), and SCEDC misspells one.
 final class FDSNTextDecoder: FeedDecoder {
-  private typealias Field = (column: QuakeColumn, reading: TextReading)
+  private typealias Field = (column: EventColumn, reading: TextReading)
 
   private static let names: [String: Field] = [
     "eventid": (.code, .text), "time": (.time, .instant), "latitude": (.latitude, .number),
@@ -25,7 +25,7 @@ final class FDSNTextDecoder: FeedDecoder {
   ]
 
   let format = FeedFormat.fdsnText
-  private(set) var columns: [QuakeColumn]
+  private(set) var columns: [EventColumn]
   private let rows: FDSNRowReader
   private let options: FeedReader.Options
   /// The column of each field of a row; nil for ignored fields.
@@ -88,17 +88,17 @@ final class FDSNTextDecoder: FeedDecoder {
     let present = Set(fields.compactMap { $0?.column })
     for (column, name) in [
       (.code, "EventID"), (.time, "Time"), (.latitude, "Latitude"), (.longitude, "Longitude"),
-    ] as [(QuakeColumn, String)] where !present.contains(column) {
+    ] as [(EventColumn, String)] where !present.contains(column) {
       throw wrongHeader(rows, header, "It has no column \"\(name)\".")
     }
     return fields
   }
 
   private static func columns(
-    of fields: [Field?], and others: Set<QuakeColumn> = []
-  ) -> [QuakeColumn] {
+    of fields: [Field?], and others: Set<EventColumn> = []
+  ) -> [EventColumn] {
     let carried = others.union(fields.compactMap { $0?.column })
-    return QuakeColumn.feed.filter(carried.contains)
+    return EventColumn.feed.filter(carried.contains)
   }
 
   private static func wrongHeader(
@@ -146,7 +146,7 @@ final class FDSNTextDecoder: FeedDecoder {
     columns = Self.columns(of: fields)
   }
 
-  func next(into record: inout QuakeRecord) throws(FeedError) -> DecodedEvent? {
+  func next(into record: inout EventRecord) throws(FeedError) -> DecodedEvent? {
     var next = pending.take()
     if next == nil { next = try rows.next() }
     guard let row = next else { return nil }
@@ -160,7 +160,7 @@ final class FDSNTextDecoder: FeedDecoder {
     return .record
   }
 
-  private func decode(into record: inout QuakeRecord) throws(Rejection) {
+  private func decode(into record: inout EventRecord) throws(Rejection) {
     guard rows.fields.count == fields.count else {
       throw Rejection(
         "The row has \(rows.fields.count) fields, where the header has \(fields.count).")
@@ -186,7 +186,7 @@ final class FDSNTextDecoder: FeedDecoder {
     try FieldCheck.checkComplete(record, strict: options.strict)
   }
 
-  private func decodeExport(into record: inout QuakeRecord) throws(Rejection) {
+  private func decodeExport(into record: inout EventRecord) throws(Rejection) {
     for (range, target) in zip(rows.fields, fields) {
       guard let target else { continue }
       let text = rows.input.bytes(range)
@@ -239,7 +239,7 @@ final class FDSNTextDecoder: FeedDecoder {
   /// whole publicIDs, of which the name is the identifier, as in QuakeML.
   private func setCode(
     _ publicID: PublicID?, _ text: UnsafeRawBufferPointer, of centre: DataCentre,
-    in record: inout QuakeRecord
+    in record: inout EventRecord
   ) throws(Rejection) {
     scratch.removeAll(keepingCapacity: true)
     if let publicID {
@@ -259,7 +259,7 @@ final class FDSNTextDecoder: FeedDecoder {
 
   /// SCEDC separates the parts of a date by slashes.
   private func setTime(
-    _ text: UnsafeRawBufferPointer, in record: inout QuakeRecord
+    _ text: UnsafeRawBufferPointer, in record: inout EventRecord
   ) throws(Rejection) {
     guard text.count > 7, text[4] == UInt8(ascii: "/"), text[7] == UInt8(ascii: "/") else {
       return try TextReading.instant.set(text, .time, in: &record)

@@ -8,7 +8,7 @@ enum TextReading {
 
   /// Sets the column to a value, which is not empty.
   func set(
-    _ text: UnsafeRawBufferPointer, _ column: QuakeColumn, in record: inout QuakeRecord
+    _ text: UnsafeRawBufferPointer, _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     switch self {
     case .text:
@@ -44,13 +44,13 @@ enum TextReading {
 
   /// Sets the column to a value, which is not empty.
   func set(
-    _ text: [UInt8], _ column: QuakeColumn, in record: inout QuakeRecord
+    _ text: [UInt8], _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
     try text.withRawBytes { bytes throws(Rejection) in try set(bytes, column, in: &record) }
   }
 
   private func wrong(
-    _ column: QuakeColumn, _ text: UnsafeRawBufferPointer, _ expected: String
+    _ column: EventColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
     let found = FeedReject.text(UnsafeRawBufferPointer(rebasing: text.prefix(64)))
     return Rejection(

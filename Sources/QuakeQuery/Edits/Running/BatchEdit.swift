@@ -32,10 +32,10 @@ package struct BatchEdit {
         "select count(*) from quake.quake q where \(sql: conditions)", as: Int64.self)
       let rows = try connection.execute(
         """
-        select \(sql: QuakeColumn.list(of: "q")) from quake.quake q where \(sql: conditions)
+        select \(sql: EventColumn.list(of: "q")) from quake.quake q where \(sql: conditions)
          \(sql: Self.order) limit \(min(Int64(sample), most))
         """, format: .binary)
-      var events: [QuakeRecord] = []
+      var events: [EventRecord] = []
       for row in 0..<rows.rowCount { events.append(try rows.record(row, firstColumn: 0)) }
       return EditPlan(count: min(found, most), sample: events)
     }

@@ -18,7 +18,7 @@ final class Backlog: Sendable {
     }
 
     var start: Start
-    var filter: QuakeFilter
+    var filter: EventFilter
     var form: StreamForm
     /// After how many changes it ends.
     var limit: Int64

@@ -20,7 +20,7 @@ final class StreamLoop {
   var clients: [StreamClient] = []
   /// The slots that have no client.
   var free: [Int] = []
-  var groups: [QuakeFilter: FilterGroup] = [:]
+  var groups: [EventFilter: FilterGroup] = [:]
   var window: ChangeWindow?
   /// Counts the histories that were followed: a cursor that was verified in one is not in the next.
   var epoch = 0

@@ -183,7 +183,7 @@ final class FilterGroup {
     }
   }
 
-  let filter: QuakeFilter
+  let filter: EventFilter
   /// How many clients it has.
   var clients = 0
   private let passesAll: Bool
@@ -191,9 +191,9 @@ final class FilterGroup {
   private var known: [(page: Int, acceptance: Acceptance)] = []
   private static let most = 16
 
-  init(_ filter: QuakeFilter) {
+  init(_ filter: EventFilter) {
     self.filter = filter
-    passesAll = filter == QuakeFilter()
+    passesAll = filter == EventFilter()
   }
 
   /// Which changes of a page pass.

@@ -51,12 +51,12 @@ struct LiveMessage {
   }
 
   /// Whether an event is in the list of current events.
-  private static func isListed(_ event: QuakeRecord?) -> Bool {
+  private static func isListed(_ event: EventRecord?) -> Bool {
     guard let event else { return false }
     return !event.has(.withdrawnAt) && !event.has(.supersededBy)
   }
 
-  private static func write(_ event: QuakeRecord, _ json: inout JSONWriter) {
+  private static func write(_ event: EventRecord, _ json: inout JSONWriter) {
     let longitude = event.longitude
     let latitude = event.latitude
     let depth = event.depth

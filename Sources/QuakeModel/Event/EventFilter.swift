@@ -5,7 +5,7 @@ internal import Basics
 /// The conditions on the event hold for a change if the event met them before or after it, so that a
 /// reader also learns that an event has left its selection. A truncate concerns every event and
 /// passes them all.
-public struct QuakeFilter: Hashable, Sendable {
+public struct EventFilter: Hashable, Sendable {
   /// A box on the map. Its west edge may lie east of its east edge: then it crosses the 180th
   /// meridian.
   public struct BoundingBox: Hashable, Sendable {
@@ -129,18 +129,18 @@ public struct QuakeFilter: Hashable, Sendable {
   /// A filter that everything passes.
   public init() {}
 
-  /// A filter that the events pass which meet all conditions: `QuakeFilter(where: .magnitude >= 6)`.
+  /// A filter that the events pass which meet all conditions: `EventFilter(where: .magnitude >= 6)`.
   public init(where condition: EventCondition, _ more: EventCondition...) {
     conditions = [condition] + more
   }
 
   /// Whether an event passes the conditions on events at a moment, which is what `newerThan` counts from.
-  public func accepts(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
+  public func accepts(_ record: EventRecord, at moment: Timestamp) -> Bool {
     isNew(record, at: moment) && accepts(record)
   }
 
   /// Whether the origin time is at most `newerThan` before the moment.
-  private func isNew(_ record: QuakeRecord, at moment: Timestamp) -> Bool {
+  private func isNew(_ record: EventRecord, at moment: Timestamp) -> Bool {
     guard let newerThan else { return true }
     guard let time = record.time else { return false }
     let (earliest, overflow) = moment.microseconds.subtractingReportingOverflow(
@@ -149,7 +149,7 @@ public struct QuakeFilter: Hashable, Sendable {
   }
 
   /// Whether an event passes the conditions on events, without `newerThan`.
-  public func accepts(_ record: QuakeRecord) -> Bool {
+  public func accepts(_ record: EventRecord) -> Bool {
     if let codes {
       guard let code = record.code, codes.contains(code) else { return false }
     }
@@ -162,7 +162,7 @@ public struct QuakeFilter: Hashable, Sendable {
       if let earliestTime, time < earliestTime { return false }
       if let endTime, time >= endTime { return false }
     }
-    func isAmong(_ wanted: Set<String>?, _ column: QuakeColumn) -> Bool {
+    func isAmong(_ wanted: Set<String>?, _ column: EventColumn) -> Bool {
       guard let wanted else { return true }
       return record.text(column).map(wanted.contains) ?? false
     }
@@ -253,7 +253,7 @@ public struct QuakeFilter: Hashable, Sendable {
   }
 
   /// Whether the selection has the event: it is neither withdrawn nor superseded, and meets the conditions.
-  private func isPresent(_ event: QuakeRecord, at moment: Timestamp) -> Bool {
+  private func isPresent(_ event: EventRecord, at moment: Timestamp) -> Bool {
     !event.has(.withdrawnAt) && !event.has(.supersededBy) && accepts(event, at: moment)
   }
 }
@@ -266,22 +266,22 @@ public struct QuakeFilter: Hashable, Sendable {
 /// A condition on a value does not hold for an event without that value.
 public indirect enum EventCondition: Hashable, Sendable {
   /// The number in the column is at least this.
-  case atLeast(QuakeColumn, Double)
+  case atLeast(EventColumn, Double)
   /// The number in the column is at most this.
-  case atMost(QuakeColumn, Double)
+  case atMost(EventColumn, Double)
   /// The instant in the column is this or later.
-  case notBefore(QuakeColumn, Timestamp)
+  case notBefore(EventColumn, Timestamp)
   /// The instant in the column is before this.
-  case before(QuakeColumn, Timestamp)
+  case before(EventColumn, Timestamp)
   /// The text in the column, with the capital letters of ASCII as small ones, is one of these; see
   /// `text(_:isOneOf:)`.
-  case foldedText(QuakeColumn, Set<String>)
+  case foldedText(EventColumn, Set<String>)
   /// The column holds a list, with a comma before, between and after its entries, and this is an entry.
-  case lists(QuakeColumn, String)
+  case lists(EventColumn, String)
   /// The column has a value.
-  case isPresent(QuakeColumn)
+  case isPresent(EventColumn)
   /// The column has no value.
-  case isMissing(QuakeColumn)
+  case isMissing(EventColumn)
   /// All of these hold.
   case all([EventCondition])
   /// One of these holds.
@@ -289,7 +289,7 @@ public indirect enum EventCondition: Hashable, Sendable {
 
   /// The text in the column is one of these, in any case of ASCII letters.
   public static func text(
-    _ column: QuakeColumn, isOneOf texts: some Sequence<String>
+    _ column: EventColumn, isOneOf texts: some Sequence<String>
   ) -> EventCondition {
     .foldedText(column, Set(texts.map(LetterCase.foldedASCII)))
   }
@@ -301,7 +301,7 @@ public indirect enum EventCondition: Hashable, Sendable {
   }
 
   /// Whether an event meets the condition.
-  func accepts(_ event: QuakeRecord) -> Bool {
+  func accepts(_ event: EventRecord) -> Bool {
     switch self {
     case .atLeast(let column, let least): Self.number(column, event).map { $0 >= least } ?? false
     case .atMost(let column, let most): Self.number(column, event).map { $0 <= most } ?? false
@@ -328,7 +328,7 @@ public indirect enum EventCondition: Hashable, Sendable {
     }
   }
 
-  private static func number(_ column: QuakeColumn, _ event: QuakeRecord) -> Double? {
+  private static func number(_ column: EventColumn, _ event: EventRecord) -> Double? {
     column.kind == .float8 ? event.double(column) : event.integer(column).map(Double.init)
   }
 }
@@ -360,7 +360,7 @@ public struct ChangeConditions: Hashable, Sendable {
   package static let tolerance = 1e-9
 
   /// Whether the values of an update differ as much as one of the limits asks.
-  func areIn(_ old: QuakeRecord, _ new: QuakeRecord) -> Bool {
+  func areIn(_ old: EventRecord, _ new: EventRecord) -> Bool {
     Self.differ(old.magnitude, new.magnitude, magnitudeChange)
       || Self.differ(old.depth, new.depth, depthChange) || isMoved(old, new)
   }
@@ -371,7 +371,7 @@ public struct ChangeConditions: Hashable, Sendable {
     return abs(new - old) >= least - tolerance
   }
 
-  private func isMoved(_ old: QuakeRecord, _ new: QuakeRecord) -> Bool {
+  private func isMoved(_ old: EventRecord, _ new: EventRecord) -> Bool {
     guard let least = placeChange,
       old.latitude != new.latitude
         || old.longitude != new.longitude
@@ -383,7 +383,7 @@ public struct ChangeConditions: Hashable, Sendable {
     return distance >= least - Self.tolerance
   }
 
-  private static func hasEpicentre(_ event: QuakeRecord) -> Bool {
+  private static func hasEpicentre(_ event: EventRecord) -> Bool {
     event.has(.latitude) && event.has(.longitude)
   }
 }

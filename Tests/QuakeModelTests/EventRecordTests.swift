@@ -1,10 +1,10 @@
 import QuakeModel
 import Testing
 
-@Suite struct QuakeRecordTests {
+@Suite struct EventRecordTests {
   @Test func aRecordHasNoValueInAnyColumnAtFirst() {
-    let record = QuakeRecord()
-    for column in QuakeColumn.allCases { #expect(!record.has(column), "\(column)") }
+    let record = EventRecord()
+    for column in EventColumn.allCases { #expect(!record.has(column), "\(column)") }
     #expect(record.text(.code) == nil)
     #expect(record.double(.magnitude) == nil)
     #expect(record.integer(.felt) == nil)
@@ -14,7 +14,7 @@ import Testing
   }
 
   /// Sets a column to a value of its kind that depends on `seed`.
-  private func set(_ record: inout QuakeRecord, _ column: QuakeColumn, seed: Int) {
+  private func set(_ record: inout EventRecord, _ column: EventColumn, seed: Int) {
     switch column.kind {
     case .text: record.set(column, "\(column.name) \(seed) é")
     case .float8: record.set(column, Double(seed) / 7)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  private func holds(_ record: QuakeRecord, _ column: QuakeColumn, seed: Int) -> Bool {
+  private func holds(_ record: EventRecord, _ column: EventColumn, seed: Int) -> Bool {
     switch column.kind {
     case .text: record.text(column) == "\(column.name) \(seed) é"
     case .float8: record.double(column) == Double(seed) / 7
@@ -35,27 +35,27 @@ import Testing
   }
 
   @Test func aRecordKeepsEachColumnsValueThroughOverwritingRemovalAndReuse() {
-    var record = QuakeRecord()
+    var record = EventRecord()
     for round in 0..<3 {
-      for column in QuakeColumn.allCases { set(&record, column, seed: column.rawValue) }
+      for column in EventColumn.allCases { set(&record, column, seed: column.rawValue) }
       // In the other order, so that texts lie elsewhere than the first time.
-      for column in QuakeColumn.allCases.reversed() {
+      for column in EventColumn.allCases.reversed() {
         set(&record, column, seed: column.rawValue + round)
       }
-      for column in QuakeColumn.allCases {
+      for column in EventColumn.allCases {
         #expect(record.has(column))
         #expect(holds(record, column, seed: column.rawValue + round), "\(column)")
       }
       record.setNull(.place)
       #expect(!record.has(.place) && record.text(.place) == nil)
-      #expect(record.text(.title) == "title \(QuakeColumn.title.rawValue + round) é")
+      #expect(record.text(.title) == "title \(EventColumn.title.rawValue + round) é")
       record.removeAll()
-      #expect(QuakeColumn.allCases.allSatisfy { !record.has($0) })
+      #expect(EventColumn.allCases.allSatisfy { !record.has($0) })
     }
   }
 
   @Test func aRecordDistinguishesAnEmptyTextFromNone() {
-    var record = QuakeRecord()
+    var record = EventRecord()
     record.set(.place, "")
     #expect(record.has(.place))
     #expect(record.text(.place) == "")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func aRecordHoldsTheExtremesOfEachKind() {
-    var record = QuakeRecord()
+    var record = EventRecord()
     record.set(.felt, integer: Int(Int32.min))
     record.set(.tsunami, integer: Int(Int16.max))
     record.set(.time, .earliest)
@@ -82,10 +82,10 @@ import Testing
   }
 
   @Test func aNegativeZeroIsZero() {
-    var first = QuakeRecord()
+    var first = EventRecord()
     first.set(.magnitude, -0.0)
     first.set(.longitude, 0)
-    var second = QuakeRecord()
+    var second = EventRecord()
     second.set(.magnitude, 0)
     second.set(.longitude, -0.0)
     #expect(first == second && first.hashValue == second.hashValue)
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func aCopyDoesNotChangeWithItsRecord() {
-    var first = QuakeRecord()
+    var first = EventRecord()
     first.set(.code, "us1")
     let second = first
     first.set(.code, "us2")
@@ -106,7 +106,7 @@ import Testing
   private struct Refusal: Error {}
 
   @Test func aRecordRethrowsTheErrorOfABody() {
-    var record = QuakeRecord()
+    var record = EventRecord()
     record.set(.code, "us1")
     #expect(throws: Refusal.self) {
       try record.withUTF8(.code) { (_: UnsafeRawBufferPointer?) throws(Refusal) in

@@ -1,8 +1,8 @@
-/// One event as a row: a value, or none, for each `QuakeColumn`.
+/// One event as a row: a value, or none, for each `EventColumn`.
 ///
 /// Text is stored as UTF-8 in one buffer of the record, not in a `String` for each field: a record can be
 /// cleared and filled for a million events without an allocation.
-public struct QuakeRecord: Sendable {
+public struct EventRecord: Sendable {
   /// One word for each column: a number's bits, an instant's microseconds, or the offset (high half) and
   /// length (low half) of a text in `bytes`.
   private var values: [UInt64]
@@ -12,7 +12,7 @@ public struct QuakeRecord: Sendable {
 
   /// A record without a value in any column.
   public init() {
-    values = Array(repeating: 0, count: QuakeColumn.allCases.count)
+    values = Array(repeating: 0, count: EventColumn.allCases.count)
   }
 
   /// Removes the values of all columns, and keeps the memory.
@@ -38,71 +38,71 @@ public struct QuakeRecord: Sendable {
   }
 
   /// Whether the column has a value.
-  public func has(_ column: QuakeColumn) -> Bool {
+  public func has(_ column: EventColumn) -> Bool {
     present & (1 << UInt64(column.rawValue)) != 0
   }
 
   /// The length of the column's text in bytes; nil if it has no value.
-  func textSize(of column: QuakeColumn) -> Int? {
+  func textSize(of column: EventColumn) -> Int? {
     assert(column.kind == .text)
     return has(column) ? Int(values[column.rawValue] & 0xFFFF_FFFF) : nil
   }
 
   /// Removes the column's value.
-  public mutating func setNull(_ column: QuakeColumn) {
+  public mutating func setNull(_ column: EventColumn) {
     present &= ~(1 << UInt64(column.rawValue))
   }
 
-  private mutating func store(_ column: QuakeColumn, _ value: UInt64) {
+  private mutating func store(_ column: EventColumn, _ value: UInt64) {
     values[column.rawValue] = value
     present |= 1 << UInt64(column.rawValue)
   }
 
   /// Sets a text column from UTF-8 that the caller has validated and that holds no NUL.
-  public mutating func set(_ column: QuakeColumn, utf8: UnsafeRawBufferPointer) {
+  public mutating func set(_ column: EventColumn, utf8: UnsafeRawBufferPointer) {
     assert(column.kind == .text)
     store(column, UInt64(bytes.count) << 32 | UInt64(utf8.count))
     bytes.append(contentsOf: utf8)
   }
 
   /// Sets a text column.
-  public mutating func set(_ column: QuakeColumn, _ text: String) {
+  public mutating func set(_ column: EventColumn, _ text: String) {
     var text = text
     text.withUTF8 { set(column, utf8: UnsafeRawBufferPointer($0)) }
   }
 
   /// Sets a `float8` column. -0 becomes 0: they are equal, and records are compared bit for bit.
-  public mutating func set(_ column: QuakeColumn, _ value: Double) {
+  public mutating func set(_ column: EventColumn, _ value: Double) {
     assert(column.kind == .float8)
     store(column, (value + 0).bitPattern)
   }
 
   /// Sets an `int4` or `int2` column; the caller has checked the range.
-  public mutating func set(_ column: QuakeColumn, integer value: Int) {
+  public mutating func set(_ column: EventColumn, integer value: Int) {
     assert(column.kind == .int4 || column.kind == .int2)
     store(column, UInt64(bitPattern: Int64(value)))
   }
 
   /// Sets a `timestamp` column.
-  public mutating func set(_ column: QuakeColumn, _ value: Timestamp) {
+  public mutating func set(_ column: EventColumn, _ value: Timestamp) {
     assert(column.kind == .timestamp)
     store(column, UInt64(bitPattern: value.microseconds))
   }
 
   /// Sets a `bool` column.
-  public mutating func set(_ column: QuakeColumn, _ value: Bool) {
+  public mutating func set(_ column: EventColumn, _ value: Bool) {
     assert(column.kind == .bool)
     store(column, value ? 1 : 0)
   }
 
   /// The text of a text column as a `String`, or nil.
-  public func text(_ column: QuakeColumn) -> String? {
+  public func text(_ column: EventColumn) -> String? {
     withUTF8(column) { $0.map { String(decoding: $0, as: UTF8.self) } }
   }
 
   /// Calls `body` with the bytes of a text column, or nil. It is not generic, because unspecialised calls
   /// from other modules, for each field of a million records, would dominate the cost.
-  public func withUTF8(_ column: QuakeColumn, _ body: (UnsafeRawBufferPointer?) -> Void) {
+  public func withUTF8(_ column: EventColumn, _ body: (UnsafeRawBufferPointer?) -> Void) {
     guard has(column) else { return body(nil) }
     let value = values[column.rawValue]
     let start = Int(value >> 32)
@@ -112,7 +112,7 @@ public struct QuakeRecord: Sendable {
 
   /// Calls a `body` that returns a value, or throws.
   public func withUTF8<Value, Failure: Error>(
-    _ column: QuakeColumn, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Value
+    _ column: EventColumn, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     guard has(column) else { return try body(nil) }
     let value = values[column.rawValue]
@@ -131,22 +131,22 @@ public struct QuakeRecord: Sendable {
   }
 
   /// The value of a `float8` column, or nil.
-  public func double(_ column: QuakeColumn) -> Double? {
+  public func double(_ column: EventColumn) -> Double? {
     has(column) ? Double(bitPattern: values[column.rawValue]) : nil
   }
 
   /// The value of an `int4` or `int2` column, or nil.
-  public func integer(_ column: QuakeColumn) -> Int? {
+  public func integer(_ column: EventColumn) -> Int? {
     has(column) ? Int(Int64(bitPattern: values[column.rawValue])) : nil
   }
 
   /// The value of a `timestamp` column, or nil.
-  public func timestamp(_ column: QuakeColumn) -> Timestamp? {
+  public func timestamp(_ column: EventColumn) -> Timestamp? {
     has(column) ? Timestamp(microseconds: Int64(bitPattern: values[column.rawValue])) : nil
   }
 
   /// The value of a `bool` column, or nil.
-  public func bool(_ column: QuakeColumn) -> Bool? {
+  public func bool(_ column: EventColumn) -> Bool? {
     has(column) ? values[column.rawValue] != 0 : nil
   }
 
@@ -367,21 +367,21 @@ public struct QuakeRecord: Sendable {
   }
 
   /// A list as feeds write it: `,us7000pn9s,ci40000001,`.
-  private func list(_ column: QuakeColumn) -> [String]? {
+  private func list(_ column: EventColumn) -> [String]? {
     text(column)?.split(separator: ",").map(String.init)
   }
 
-  private mutating func setList(_ column: QuakeColumn, _ elements: [String]?) {
+  private mutating func setList(_ column: EventColumn, _ elements: [String]?) {
     guard let elements else { return setNull(column) }
     set(column, "," + elements.map { $0 + "," }.joined())
   }
 }
 
-extension QuakeRecord: Hashable {
+extension EventRecord: Hashable {
   /// Whether both have the same values, numbers bit for bit, in the same columns.
-  public static func == (left: QuakeRecord, right: QuakeRecord) -> Bool {
+  public static func == (left: EventRecord, right: EventRecord) -> Bool {
     guard left.present == right.present else { return false }
-    for column in QuakeColumn.allCases where left.has(column) {
+    for column in EventColumn.allCases where left.has(column) {
       guard column.kind == .text else {
         guard left.values[column.rawValue] == right.values[column.rawValue] else { return false }
         continue
@@ -395,7 +395,7 @@ extension QuakeRecord: Hashable {
   /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(present)
-    for column in QuakeColumn.allCases where has(column) {
+    for column in EventColumn.allCases where has(column) {
       if column.kind == .text {
         withUTF8(column) { text in
           hasher.combine(text?.count)
@@ -407,7 +407,7 @@ extension QuakeRecord: Hashable {
     }
   }
 
-  private func hasText(of other: QuakeRecord, in column: QuakeColumn) -> Bool {
+  private func hasText(of other: EventRecord, in column: EventColumn) -> Bool {
     withUTF8(column) { own in
       other.withUTF8(column) { others in
         switch (own, others) {
@@ -420,7 +420,7 @@ extension QuakeRecord: Hashable {
   }
 }
 
-extension QuakeRecord: Identifiable {
+extension EventRecord: Identifiable {
   /// The code; empty if the record has none.
   public var id: String { code ?? "" }
 }

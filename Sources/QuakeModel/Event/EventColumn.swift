@@ -2,7 +2,7 @@
 /// binary COPY, the merge statement, the history reader and the JSON output.
 ///
 /// A test compares it with the database's catalogue.
-public enum QuakeColumn: Int, CaseIterable, Sendable {
+public enum EventColumn: Int, CaseIterable, Sendable {
   case code, net, netCode, source, type, status
   case magnitude, magnitudeType, place, time, updated
   case longitude, latitude, depth
@@ -104,8 +104,8 @@ public enum QuakeColumn: Int, CaseIterable, Sendable {
   }
 
   /// The columns that a feed can fill. The others are Quake's own state, which a feed never overwrites.
-  public static let feed: [QuakeColumn] = allCases.filter {
-    $0.rawValue < QuakeColumn.asOf.rawValue
+  public static let feed: [EventColumn] = allCases.filter {
+    $0.rawValue < EventColumn.asOf.rawValue
   }
 }
 
@@ -114,7 +114,7 @@ extension JSONWriter {
   ///
   /// - Parameter drain: Called between values when many bytes have been written.
   public mutating func quake(
-    _ record: QuakeRecord, columns: [QuakeColumn], others: [String] = [], drain: Drain
+    _ record: EventRecord, columns: [EventColumn], others: [String] = [], drain: Drain
   ) rethrows {
     beginObject()
     for column in columns {

@@ -1,12 +1,12 @@
 import QuakeModel
 import Testing
 
-@Suite struct QuakeFilterTests {
+@Suite struct EventFilterTests {
   private func quake(
     magnitude: Double? = 5, type: String? = "earthquake", longitude: Double? = 10,
     latitude: Double? = 50
-  ) -> QuakeRecord {
-    var record = QuakeRecord()
+  ) -> EventRecord {
+    var record = EventRecord()
     record.set(.code, "us1")
     if let magnitude { record.set(.magnitude, magnitude) }
     if let type { record.set(.type, type) }
@@ -16,7 +16,7 @@ import Testing
   }
 
   private func change(
-    _ op: ChangeOperation, old: QuakeRecord? = nil, new: QuakeRecord? = nil,
+    _ op: ChangeOperation, old: EventRecord? = nil, new: EventRecord? = nil,
     changed: [String] = [], author: String? = nil, context: String? = nil,
     application: String? = nil
   ) -> Change {
@@ -30,15 +30,15 @@ import Testing
   }
 
   @Test func aFilterWithoutConditionsPassesEverything() {
-    let filter = QuakeFilter()
-    #expect(filter.accepts(QuakeRecord()))
+    let filter = EventFilter()
+    #expect(filter.accepts(EventRecord()))
     #expect(filter.accepts(change(.insert, new: quake())))
     #expect(filter.accepts(change(.delete, old: quake())))
     #expect(filter.accepts(change(.truncate)))
   }
 
   @Test func aFilterByMagnitudeIncludesTheLimitAndExcludesEventsWithoutOne() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 4.5
     #expect(filter.accepts(quake(magnitude: 4.5)))
     #expect(!filter.accepts(quake(magnitude: 4.49)))
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func aFilterByTypeTakesTheTypesNamed() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.types = ["quarry blast", "earthquake"]
     #expect(filter.accepts(quake()))
     #expect(!filter.accepts(quake(type: "explosion")))
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func aFilterByBoxIncludesTheEdges() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.boundingBox = .init(west: -10, south: 40, east: 10, north: 50)
     #expect(filter.accepts(quake(longitude: 10, latitude: 50)))
     #expect(filter.accepts(quake(longitude: -10, latitude: 40)))
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func aFilterByBoxCanCrossThe180thMeridian() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.boundingBox = .init(west: 170, south: -50, east: -170, north: -10)
     for longitude in [170.0, 175, 180, -180, -175, -170] {
       #expect(filter.accepts(quake(longitude: longitude, latitude: -20)), "\(longitude)")
@@ -80,16 +80,16 @@ import Testing
   }
 
   @Test func aFilterHasNoBoxWithCoordinatesOutOfRange() {
-    #expect(QuakeFilter.BoundingBox(west: -181, south: 0, east: 0, north: 1) == nil)
-    #expect(QuakeFilter.BoundingBox(west: 0, south: 0, east: 180.1, north: 1) == nil)
-    #expect(QuakeFilter.BoundingBox(west: 0, south: -90.1, east: 1, north: 1) == nil)
-    #expect(QuakeFilter.BoundingBox(west: 0, south: 2, east: 1, north: 1) == nil)
-    #expect(QuakeFilter.BoundingBox(west: .nan, south: 0, east: 1, north: 1) == nil)
-    #expect(QuakeFilter.BoundingBox(west: 0, south: 1, east: 0, north: 1) != nil)
+    #expect(EventFilter.BoundingBox(west: -181, south: 0, east: 0, north: 1) == nil)
+    #expect(EventFilter.BoundingBox(west: 0, south: 0, east: 180.1, north: 1) == nil)
+    #expect(EventFilter.BoundingBox(west: 0, south: -90.1, east: 1, north: 1) == nil)
+    #expect(EventFilter.BoundingBox(west: 0, south: 2, east: 1, north: 1) == nil)
+    #expect(EventFilter.BoundingBox(west: .nan, south: 0, east: 1, north: 1) == nil)
+    #expect(EventFilter.BoundingBox(west: 0, south: 1, east: 0, north: 1) != nil)
   }
 
   @Test func aFilterByCircleMeasuresAlongTheGround() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     // Berlin to Hamburg is 255 km.
     filter.circle = .init(radius: 256, latitude: 52.52, longitude: 13.405)
     #expect(filter.accepts(quake(longitude: 9.9937, latitude: 53.5511)))
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func aFilterByCircleReachesOverThePolesAndThe180thMeridian() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     // One degree of latitude is 111.2 km.
     filter.circle = .init(radius: 250, latitude: 89, longitude: 0)
     #expect(filter.accepts(quake(longitude: 180, latitude: 89)))
@@ -114,20 +114,20 @@ import Testing
   }
 
   @Test func aFilterByCircleOfRadius0TakesThePointAndByHalfTheWorldEverything() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.circle = .init(radius: 0, latitude: 50, longitude: 10)
     #expect(filter.accepts(quake()))
     #expect(!filter.accepts(quake(longitude: 10.0001)))
     filter.circle = .init(radius: 20_016, latitude: 50, longitude: 10)
     #expect(filter.accepts(quake(longitude: -170, latitude: -50)))
-    #expect(QuakeFilter.Circle(radius: -1, latitude: 0, longitude: 0) == nil)
-    #expect(QuakeFilter.Circle(radius: .infinity, latitude: 0, longitude: 0) == nil)
-    #expect(QuakeFilter.Circle(radius: 1, latitude: 91, longitude: 0) == nil)
-    #expect(QuakeFilter.Circle(radius: 1, latitude: 0, longitude: 181) == nil)
+    #expect(EventFilter.Circle(radius: -1, latitude: 0, longitude: 0) == nil)
+    #expect(EventFilter.Circle(radius: .infinity, latitude: 0, longitude: 0) == nil)
+    #expect(EventFilter.Circle(radius: 1, latitude: 91, longitude: 0) == nil)
+    #expect(EventFilter.Circle(radius: 1, latitude: 0, longitude: 181) == nil)
   }
 
   @Test func aFilterLetsThroughChangesThatEnterStayInOrLeaveTheSelection() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 5
     let small = quake(magnitude: 4.9)
     let large = quake(magnitude: 5)
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test func aFilterHasAllItsConditionsMetByOneStateOfTheEvent() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 5
     filter.types = ["explosion"]
     // Large before, an explosion after, but never both.
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test func aFilterLetsATruncateThroughUnlessOperationOrAuthorIsExcluded() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.minimumMagnitude = 9
     filter.types = ["x"]
     filter.circle = .init(radius: 1, latitude: 0, longitude: 0)
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test func aFilterByOperationTakesTheOperationsNamed() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.operations = [.delete]
     #expect(filter.accepts(change(.delete, old: quake())))
     #expect(!filter.accepts(change(.insert, new: quake())))
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test func aFilterByAuthorTakesAndLeavesAuthors() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.authors = ["a", "b"]
     #expect(filter.accepts(change(.insert, new: quake(), author: "a")))
     #expect(!filter.accepts(change(.insert, new: quake(), author: "c")))
@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test func aFilterByContextAndApplicationTakesThoseNamed() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.contexts = ["review", "import"]
     #expect(filter.accepts(change(.insert, new: quake(), context: "review")))
     #expect(!filter.accepts(change(.insert, new: quake(), context: "other")))
@@ -200,7 +200,7 @@ import Testing
   }
 
   @Test func aFilterByCodeTakesTheEventsNamedAndWhatConcernsEveryEvent() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.codes = ["us1", "us2"]
     #expect(filter.accepts(quake()))
     #expect(filter.accepts(change(.delete, old: quake())))
@@ -208,11 +208,11 @@ import Testing
     filter.codes = ["us2"]
     #expect(!filter.accepts(quake()))
     #expect(!filter.accepts(change(.update, old: quake(), new: quake())))
-    #expect(!filter.accepts(QuakeRecord()))
+    #expect(!filter.accepts(EventRecord()))
   }
 
   @Test func aFilterByChangedColumnsTakesUpdatesOfOneOfThem() {
-    var filter = QuakeFilter()
+    var filter = EventFilter()
     filter.changedColumns = ["magnitude", "depth"]
     func update(_ changed: [String]) -> Change {
       change(.update, old: quake(), new: quake(), changed: changed)

@@ -5,7 +5,7 @@ internal import QuakeTool
 /// The HTTP server over one database: documents, streams of changes, and the services of this field.
 ///
 /// It runs on threads of its own from `init` until `stop`.
-package final class QuakeServer: Sendable {
+package final class EventServer: Sendable {
   /// Where the server listens, with its port.
   package let address: ListenAddress
   /// Where it answers for its operator, if that is an address of its own.
@@ -149,7 +149,7 @@ package final class QuakeServer: Sendable {
   }
 }
 
-extension QuakeServer {
+extension EventServer {
   /// How the server runs.
   package struct Settings: Sendable {
     /// Where to listen.
@@ -205,7 +205,7 @@ extension QuakeServer {
   }
 }
 
-extension QuakeServer {
+extension EventServer {
   /// A request that has been answered, for the access log.
   package struct AccessRecord: Sendable {
     /// The method, empty if it is not a known one.
@@ -237,7 +237,7 @@ extension QuakeServer {
 
 extension RouteTable {
   /// The routes of all services.
-  convenience init(_ settings: QuakeServer.Settings, _ parts: ServerParts) throws {
+  convenience init(_ settings: EventServer.Settings, _ parts: ServerParts) throws {
     let drain = parts.drain
     let page = try PageService(
       settings.page, takesEdits: !settings.tokens.isEmpty, version: settings.version)
@@ -249,7 +249,7 @@ extension RouteTable {
       + LiveFeedService(parts.streams).routes + FDSNService().routes + FeedService().routes
       + health.routes
     if settings.metricsListen != nil {
-      routes.removeAll { QuakeServer.operatorPaths.contains($0.path) }
+      routes.removeAll { EventServer.operatorPaths.contains($0.path) }
     }
     let openAPI = OpenAPIService(routes, version: settings.version)
     self.init(routes + openAPI.routes + page.assetRoutes)
@@ -268,7 +268,7 @@ struct ServerParts: Sendable {
 
   /// Makes the parts, and starts nothing.
   init(
-    _ settings: QuakeServer.Settings, onNotice: @escaping @Sendable (_ sentence: String) -> Void
+    _ settings: EventServer.Settings, onNotice: @escaping @Sendable (_ sentence: String) -> Void
   ) throws {
     pool = QueryPool(
       QueryPool.Settings(
