@@ -160,8 +160,7 @@ package struct SchemaDeviation: Sendable, Equatable {
                        else '' end, split_part(c.entry, '=', 1))
       from pg_db_role_setting s cross join unnest(s.setconfig) c (entry)
      where s.setdatabase in (0, (select d.oid from pg_database d where d.datname = current_database()))
-       and (c.entry ~ '^quake\\.' or c.entry ~ '^session_replication_role=' and c.entry !~ '=origin$'
-            or c.entry ~ '^row_security=' and c.entry !~ '=(on|true|yes|1)$')
+       and (c.entry ~ '^quake\\.' or c.entry ~ '^session_replication_role=' and c.entry !~ '=origin$')
      order by 1
     """
 }
