@@ -10,6 +10,9 @@ package struct SchemaDeviation: Sendable, Equatable {
   /// The statement that undoes it.
   package let statement: String
 
+  /// One of which nothing is told, since the name of a role may be in it.
+  package static let unnamed = SchemaDeviation(text: "", object: "", statement: "")
+
   /// The deviations of the connected database, from its catalogs, which every role may read.
   package static func all(over connection: Connection) throws(PostgresError) -> [SchemaDeviation] {
     var found: [SchemaDeviation] = []

@@ -1,3 +1,4 @@
+internal import QuakeSchema
 internal import QuakeWorker
 
 extension StatusReport {
@@ -14,6 +15,7 @@ extension StatusReport {
     pending = report.pending
     schemaFault = report.schemaFault
     store = report.store?.withoutSessions
+    deviations = report.deviations.map { _ in .unnamed }
   }
 }
 

@@ -156,11 +156,11 @@ package struct StatusLimits: Sendable {
 
   /// At most three are named.
   private static func problem(_ deviations: [SchemaDeviation]) -> Problem {
-    let named = deviations.prefix(3).map(\.text).joined(separator: "; ")
+    let named = deviations.filter { $0 != .unnamed }.prefix(3).map(\.text).joined(separator: "; ")
     let others = deviations.count - 3
     return Problem(
       message: "the schema was changed in \(Readable.count(deviations.count, "place"))",
-      detail: others > 0 ? "\(named); and \(others) more." : "\(named).",
+      detail: named.isEmpty ? nil : others > 0 ? "\(named); and \(others) more." : "\(named).",
       hint: """
         "quake-admin roles check" lists them, with --json also the statements that undo them. The history may \
         lack what was written meanwhile.
