@@ -320,24 +320,32 @@ begin
     select i.id into own_import from quake.import i
      where i.id = current_setting('quake.import')::bigint and i.xmin = pg_current_xact_id()::xid;
   end if;
-  -- The lock comes before the number, or another transaction could commit in between.
+  -- The lock comes before the number, or another transaction could commit in between. The insert begins after it,
+  -- and so sees the transaction before, unless its snapshot is that of the whole transaction. It looks for one
+  -- number, because to look for the greatest would read a whole page of the index; and not at serializable, because
+  -- to read the end of the index would make concurrent writers fail.
   lock table quake.commit_lock in share update exclusive mode;
+  new_token := nextval('quake.token');
   insert into quake.change_transaction as t values (
-    nextval('quake.token'), substr(gen_random_uuid()::text, 1, 8), new.transaction_id,
+    new_token, substr(gen_random_uuid()::text, 1, 8), new.transaction_id,
     nullif(left(current_setting('quake.author', true), 200), ''),
     nullif(left(current_setting('quake.context', true), 2000), ''),
     nullif(current_setting('application_name'), ''), session_user, pg_backend_pid(),
     inet_client_addr(), clock_timestamp(),
-    new.inserted, new.updated, new.deleted, new.truncated, own_import)
+    new.inserted, new.updated, new.deleted, new.truncated, own_import,
+    coalesce(
+      case when current_setting('transaction_isolation') <> 'serializable'
+           then (select p.token || '.' || p.nonce from quake.change_transaction p where p.token = new_token - 1) end,
+      quake.change_transaction__predecessor(new_token)))
   -- The JSON is formatted as text, because json_build_object costs twice as much. A notification holds
   -- at most 8,000 bytes; an author of 200 characters has at most 2,400.
-  returning t.token, case
+  returning case
     when pg_notification_queue_usage() < 0.25 then pg_notify('quake_changes', format(
       '{"token" : "%s.%s", "author" : %s, "inserted" : %s, "updated" : %s, "deleted" : %s, "truncated" : %s}',
       t.token, t.nonce, coalesce(to_json(t.author)::text, 'null'),
       t.inserted, t.updated, t.deleted, t.truncated))::text
     when current_setting('max_prepared_transactions') <> '0' then pg_export_snapshot() end
-    into new_token, notified;
+    into notified;
   if own_import is not null then
     update quake.import i set token = new_token where i.id = own_import;
   end if;
@@ -345,6 +353,36 @@ begin
 end
 $_$;
 COMMENT ON FUNCTION quake.change_pending__number() IS 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes unless the notification queue is a quarter full';
+CREATE FUNCTION quake.change_transaction__predecessor(p_token bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if p_token = 1 then
+    return '0';
+  end if;
+  if current_setting('transaction_isolation') = 'read committed' then
+    return coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
+                      order by t.token desc limit 1), '0');
+  end if;
+  -- After a crash, the numbers have a gap of up to 32.
+  for number in reverse p_token - 1 .. greatest(p_token - 100, 1) loop
+    begin
+      insert into quake.change_transaction (token, nonce, transaction_id, database_user, process_id, at,
+                                            inserted, updated, deleted, truncated)
+      values (number, '', -number, '', 0, 'epoch', 0, 0, 0, 0);
+      raise exception using errcode = 'QK000';
+    exception
+      when unique_violation then
+        return number;
+      when sqlstate 'QK000' then
+        null;  -- no transaction has the number, and the row is gone again
+    end;
+  end loop;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.change_transaction__predecessor(p_token bigint) IS 'the predecessor of the transaction that has just drawn this number, if its snapshot does not have it under the number before';
 CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "position" bigint, op text, code text, changed text[], old quake.event, new quake.event, author text, context text, application_name text, database_user text, process_id integer, client_address inet, at timestamp with time zone, import_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -358,7 +396,8 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
          case when v.op in ('insert', 'update') then v.row end,
          t.author, t.context, t.application_name, t.database_user, t.process_id,
          t.client_address, t.at, t.import_id
-    from (select * from quake.change_transaction t
+    from (select t.*, lag(t.token || '.' || t.nonce, 1, p_token) over (order by t.token) as before
+            from quake.change_transaction t
            where t.token > (select quake.token_number(p_token)) order by t.token) t
    cross join lateral (
      select row_number() over (order by v.id) - 1 as position, v.id, v.op, v.code, v.changed,
@@ -376,6 +415,8 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
             p.withdrawn_at, p.superseded_by, p.first_stored)::quake.event as row
        from quake.quake_version p
       where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
+   where case when t.predecessor <> t.before and t.predecessor <> split_part(t.before, '.', 1)
+              then quake.token__refuse_gap(t.before, t.token || '.' || t.nonce, t.predecessor) else true end
    order by t.token, v.id
 $$;
 COMMENT ON FUNCTION quake.changes_since(p_token text) IS 'every change after a token, in commit order; after 0 all of them. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
@@ -387,6 +428,8 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
   -- Statements of their own, because an invalid token must be an error in any case.
   select quake.token_number(p_from);
   select quake.token_number(p_to);
+  select quake.history_is_whole(least(n.a, n.b), greatest(n.a, n.b))
+    from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n;
   with bounds as materialized (
     select least(n.a, n.b) as low, greatest(n.a, n.b) as high, n.a > n.b as backwards
       from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n
@@ -637,20 +680,22 @@ CREATE FUNCTION quake.find(p_id text) RETURNS SETOF quake.quake
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
   -- Begins at the row of the id, and follows superseded_by to the row that describes the earthquake now.
-  -- It visits each row once, so that it also ends in a cycle that a person made by hand.
-  with recursive way (code, next, seen) as (
-    select q.code, q.superseded_by, array[q.code]
+  -- "union" leaves out a row that was visited before, so that it also ends in a cycle that a person made by hand,
+  -- and its cost grows with the length of the way alone.
+  with recursive way (code, next) as (
+    select q.code, q.superseded_by
       from quake.quake q
      where q.code = find.p_id
         or not exists (select from quake.quake o where o.code = find.p_id)
            and q.code = (select a.code from quake.quake_alias a where a.id = find.p_id)
-    union all
-    select q.code, q.superseded_by, w.seen || q.code
+     union
+    select q.code, q.superseded_by
       from way w join quake.quake q on q.code = w.next
-     where q.code <> all (w.seen)
   )
   select q.* from quake.quake q
-   where q.code = (select w.code from way w order by cardinality(w.seen) desc limit 1)
+   where q.code = (
+     -- The rows come in the order in which they were visited.
+     select v.code from (select w.code, row_number() over () as place from way w) v order by v.place desc limit 1)
 $$;
 COMMENT ON FUNCTION quake.find(p_id text) IS 'the event that has or had this id: no row or one; a superseded event leads to its successor';
 CREATE FUNCTION quake.gutenberg_richter(magnitudes double precision[], completeness double precision DEFAULT NULL::double precision, method text DEFAULT 'maximum-curvature'::text, bin double precision DEFAULT 0.1) RETURNS TABLE(completeness_magnitude double precision, events bigint, mean_magnitude double precision, b double precision, standard_error double precision, refusal text, refused_b double precision, other_magnitude double precision, other_b double precision, steady_from double precision)
@@ -781,6 +826,36 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.history_covers(p_number bigint) IS 'true if the history after the token of this number is complete, otherwise an error with SQLSTATE QK002; to be called in the statement that reads the history';
+CREATE FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint DEFAULT NULL::bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  beginning text;
+  gap record;
+begin
+  select t.token || '.' || t.nonce into beginning
+    from quake.change_transaction t
+   where t.token <= greatest(p_after, (select f.token from quake.history_floor f))
+   order by t.token desc limit 1;
+  select g.* into gap
+    from (select t.token, t.nonce, t.predecessor,
+                 lag(t.token || '.' || t.nonce, 1, coalesce(beginning, '0')) over (order by t.token) as before
+            from quake.change_transaction t
+           where t.token > greatest(p_after, (select f.token from quake.history_floor f))
+             and t.token <= coalesce(p_up_to, 9223372036854775807)) g
+   where g.predecessor <> g.before and g.predecessor <> split_part(g.before, '.', 1)
+   order by g.token
+   limit 1;
+  if found then
+    perform quake.token__refuse_gap(gap.before, gap.token || '.' || gap.nonce, gap.predecessor);
+  end if;
+  return true;
+end
+$$;
+COMMENT ON FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint) IS 'true if no transaction is missing after one number and up to another, otherwise an error with SQLSTATE QK003; to be called in the transaction that reads the history. null: up to the newest';
 CREATE FUNCTION quake.quake__box_cells(p_west double precision, p_south double precision, p_east double precision, p_north double precision) RETURNS integer[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1404,6 +1479,18 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.token__refuse_expired(p_token text) IS 'raises the error for a token below the floor';
+CREATE FUNCTION quake.token__refuse_gap(p_token text, p_next text, p_predecessor text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'history diverged at token %', p_token
+    using errcode = 'QK003',
+          detail = format('The next transaction here, %s, names %s as the one before it.', p_next, p_predecessor),
+          hint = 'Transactions in between are missing, because rows of the history were removed or not copied, or another history has taken its place; "quake-query verify" shows all such places. Begin again with a snapshot.';
+end
+$$;
+COMMENT ON FUNCTION quake.token__refuse_gap(p_token text, p_next text, p_predecessor text) IS 'raises the error for a token that is not the predecessor of the next transaction';
 CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1717,7 +1804,8 @@ CREATE TABLE quake.change_transaction (
     updated bigint NOT NULL,
     deleted bigint NOT NULL,
     truncated bigint NOT NULL,
-    import_id bigint
+    import_id bigint,
+    predecessor text
 );
 COMMENT ON TABLE quake.change_transaction IS 'one row for each committed transaction that changed events, in commit order';
 COMMENT ON COLUMN quake.change_transaction.token IS 'number of the transaction, in commit order; written token.nonce where it leaves the database';
@@ -1735,6 +1823,7 @@ COMMENT ON COLUMN quake.change_transaction.updated IS 'updates that changed some
 COMMENT ON COLUMN quake.change_transaction.deleted IS 'events deleted';
 COMMENT ON COLUMN quake.change_transaction.truncated IS 'times the table was truncated';
 COMMENT ON COLUMN quake.change_transaction.import_id IS 'the import that made the change (import.id); null: none did';
+COMMENT ON COLUMN quake.change_transaction.predecessor IS 'token of the transaction before it in commit order; 0: it is the first; a number without a nonce: it ran at repeatable read or serializable and could not see the nonce; null: unknown';
 CREATE TABLE quake.quake_version (
     id bigint NOT NULL,
     transaction_id bigint NOT NULL,
