@@ -23,14 +23,14 @@ extension Connection {
   /// - Parameter limit: The most bytes that the answer may have, as for `executePrepared`.
   /// - Returns: The ticket for `takePrefetched`.
   package func prefetch(
-    _ statement: SQL, format: Format = .text, limit: Int? = nil
+    _ statement: SQL, _ parameters: [Parameter] = [], format: Format = .text, limit: Int? = nil
   ) throws(PostgresError) -> PrefetchTicket {
     dropPrefetched()
     guard !pinsInTransactions || !isIdle else {
       // The statement would need a transaction, which would stay open while the caller works.
       do throws(PostgresError) {
         prefetched = .answered(
-          try executePrepared(statement, format: format, limit: limit).release())
+          try executePrepared(statement, parameters, format: format, limit: limit).release())
       } catch {
         prefetched = .failed(error)
         guard error.kind == .server || error.kind == .tooLarge else { throw error }
@@ -38,7 +38,7 @@ extension Connection {
       prefetchCount += 1
       return PrefetchTicket(number: prefetchCount)
     }
-    try sendPrepared(statement, format: format, limit: limit)
+    try sendPrepared(statement, parameters, format: format, limit: limit)
     prefetched = .underWay(statement)
     prefetchCount += 1
     guard PQflush(connection) >= 0 else { throw lost() }

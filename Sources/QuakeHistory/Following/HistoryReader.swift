@@ -107,6 +107,9 @@ package struct HistoryReader {
   private struct Row: Equatable {
     var transaction: Int64
     var version: Int64
+
+    /// The parameters of a page that begins after it.
+    var parameters: [Parameter] { [.integer(transaction), .integer(version)] }
   }
 
   /// Reads one page, or a part of a bulk page, and hands over its changes. While it does, the server reads
@@ -202,7 +205,7 @@ package struct HistoryReader {
     while true {
       do throws(PostgresError) {
         return try connection.executePrepared(
-          Self.page(of: size.rows, from), format: .binary, limit: PageSize.limit)
+          size.statement, from.parameters, format: .binary, limit: PageSize.limit)
       } catch {
         guard error.kind == .tooLarge, size == .full else {
           throw StoreError(token: error) ?? error
@@ -225,7 +228,7 @@ package struct HistoryReader {
         try beginBulk(after: row, rows: bulkSizes.first)
       } else {
         let ticket = try connection.prefetch(
-          Self.page(of: size.rows, row), format: .binary, limit: PageSize.limit)
+          size.statement, row.parameters, format: .binary, limit: PageSize.limit)
         prefetch = (row, size, ticket)
       }
     }
@@ -429,6 +432,9 @@ package struct HistoryReader {
 
     var rows: Int { self == .full ? HistoryReader.pageSize : 2 }
 
+    /// The statement of such a page.
+    var statement: SQL { self == .full ? HistoryReader.fullPage : HistoryReader.smallPage }
+
     /// The most bytes that a page may have.
     static let limit = 2 << 20
     /// After a small page with fewer bytes, full pages are read again.
@@ -443,8 +449,10 @@ package struct HistoryReader {
   /// are constants so that the planner knows them. The transaction in which the last page ended is read
   /// again, hence one more transaction than rows. The same statement, and so the same snapshot, tells
   /// whether a purge has reached the cursor; the function is called only to raise the error.
-  private static func page(of rows: Int, _ row: Row) -> SQL {
-    let from: SQL = "\(row.transaction)::bigint"
+  ///
+  /// The transaction and the version are `$1` and `$2`, so that the text is made once and not at each commit.
+  private static func page(of rows: Int) -> SQL {
+    let from: SQL = "$1::bigint"
     let (most, oneMore) = (SQL(trusted: "\(rows)"), SQL(trusted: "\(rows + 1)"))
     return """
       select \(sql: columns), clock_timestamp()
@@ -458,11 +466,14 @@ package struct HistoryReader {
        cross join lateral (
          select v as row, v.id, v.op, v.code from quake.quake_version v
           where v.transaction_id = t.transaction_id
-            and v.id > case when t.token = \(sql: from) then \(row.version)::bigint else 0 end
+            and v.id > case when t.token = \(sql: from) then $2::bigint else 0 end
           order by v.id limit \(sql: most)) v
        limit \(sql: most)
       """
   }
+
+  private static let fullPage = page(of: PageSize.full.rows)
+  private static let smallPage = page(of: PageSize.small.rows)
 
   private static let columns = ChangeDecoder.compositeList(
     previous: """
