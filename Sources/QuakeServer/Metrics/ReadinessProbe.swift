@@ -20,7 +20,7 @@ final class ReadinessProbe: Sendable {
     var result: Result<DatabaseState, any Error> = .failure(ReadinessProbe.silence)
   }
 
-  /// How long somebody who asks waits for the database.
+  /// How long a question waits for the database.
   private static let limit = Duration.milliseconds(1500)
   private static let silence = PostgresError(
     kind: .timeout, message: "the database has not answered in time")
