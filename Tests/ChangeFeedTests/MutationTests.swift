@@ -14,7 +14,18 @@ import Testing
   }
 
   @Test func aNumberDrawnAtTheFirstChangeIsCaught() throws {
-    let violations = try LateCommitCheck.run(rounds: 10, in: database(.numberAtFirstChange))
+    let database = try database(.numberAtFirstChange)
+    // Otherwise the watcher may end because the chain of the history shows the wrong order.
+    try database.connect().run(
+      """
+      create function public.forget() returns trigger language plpgsql as
+      $$ begin new.predecessor := null; return new; end $$
+      """,
+      """
+      create trigger forget before insert on quake.change_transaction
+      for each row execute function public.forget()
+      """)
+    let violations = try LateCommitCheck.run(rounds: 10, in: database)
     #expect(violations.kinds == [.lost], "\(violations)")
   }
 
