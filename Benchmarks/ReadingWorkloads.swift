@@ -81,8 +81,7 @@ struct ReadingWorkload: Workload {
       }
     }
     try bench.alternate(readers.count) { index, round in
-      let run = try bench.measure(
-        shell("exec \"$@\" >/dev/null", readers[index].program), on: database)
+      let run = try bench.measure(withoutOutput(readers[index].program), on: database)
       bench.progress(letter, readers[index].name, round, run)
       readers[index].series.runs.append(run)
     }
@@ -118,14 +117,20 @@ struct ReadingWorkload: Workload {
         otherLines: 1),
     ]
   }
+}
 
-  /// A shell command around a program, which is its `"$@"`.
-  private func shell(_ command: String, _ program: ChildProcess) -> ChildProcess {
-    var child = program
-    child.executable = "/bin/sh"
-    child.arguments = ["-c", command, "sh", program.executable] + program.arguments
-    return child
-  }
+/// The program with its output thrown away: this program would keep it, and a child's peak of memory is at least that of
+/// this program when it starts.
+private func withoutOutput(_ program: ChildProcess) -> ChildProcess {
+  shell("exec \"$@\" >/dev/null", program)
+}
+
+/// A shell command around a program, which is its `"$@"`.
+private func shell(_ command: String, _ program: ChildProcess) -> ChildProcess {
+  var child = program
+  child.executable = "/bin/sh"
+  child.arguments = ["-c", command, "sh", program.executable] + program.arguments
+  return child
 }
 
 /// `quake-watch` prints its backlog, and ends.
@@ -148,7 +153,7 @@ struct CatchUpWorkload: Workload {
       from: bench.databases.template(for: quake, before: nil, bench))
     var readers = try readers(of: database, bench)
     try bench.alternate(readers.count) { index, round in
-      let run = try bench.measure(readers[index].program, on: database)
+      let run = try bench.measure(withoutOutput(readers[index].program), on: database)
       bench.progress(letter, readers[index].name, round, run)
       readers[index].series.runs.append(run)
     }

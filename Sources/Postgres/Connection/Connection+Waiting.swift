@@ -32,7 +32,8 @@ extension Connection {
     }
 
     fileprivate var next: Deadline {
-      [deadline, look].reduce(probe) { first, other in other.map { min($0, first) } ?? first }
+      let first = deadline.map { min($0, probe) } ?? probe
+      return look.map { min($0, first) } ?? first
     }
   }
 

@@ -39,10 +39,12 @@ public struct ChangeToken: Hashable, Sendable {
       self = .beginning
       return
     }
-    guard let dot = text.firstIndex(of: "."), text.utf8.first != 0x30, text.utf8.first != 0x2B,
-      text.utf8.first != 0x2D, let number = Int64(text[..<dot])
+    // In bytes: readers compare a token for each transaction, and characters take much longer.
+    let bytes = text.utf8
+    guard let dot = bytes.firstIndex(of: UInt8(ascii: ".")), let first = bytes.first,
+      (0x31...0x39).contains(first), let number = Int64(text[..<dot])
     else { return nil }
-    self.init(number: number, nonce: text[text.index(after: dot)...])
+    self.init(number: number, nonce: text[bytes.index(after: dot)...])
   }
 }
 
