@@ -9,22 +9,22 @@ enum CursorStore {
   case none
   /// In a file.
   case file(StateFile)
-  /// In the database that is followed, under a name.
-  case database(DurableCursor, DatabaseSource)
+  /// In the database that is followed, under a name, and in a witness beside it.
+  case named(NamedCursor)
 
   /// The stored cursor; nil if there is none yet.
   func load() throws -> HistoryCursor? {
     switch self {
     case .none: nil
     case .file(let file): try file.load()
-    case .database(let durable, let source): try durable.take(over: source.connected())
+    case .named(let cursor): try cursor.load()
     }
   }
 
   /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
-    if case .database(let durable, let source) = self {
-      try durable.begin(at: cursor, over: source.connected())
+    if case .named(let named) = self {
+      try named.begin(at: cursor)
     } else {
       try save(cursor)
     }
@@ -35,15 +35,23 @@ enum CursorStore {
     switch self {
     case .none: break
     case .file(let file): try file.save(cursor)
-    case .database(let durable, let source): try durable.move(to: cursor, over: source.connected())
+    case .named(let named): try named.save(cursor)
     }
+  }
+
+  /// Completes what was stored, before the watcher waits or ends.
+  func settle() throws {
+    if case .named(let named) = self { try named.settle() }
   }
 
   /// Records that the watcher is alive although its cursor has not moved.
   func touch() throws {
-    if case .database(let durable, let source) = self {
-      try durable.touch(over: source.connected())
-    }
+    if case .named(let named) = self { try named.touch() }
+  }
+
+  /// The cursor that has a name.
+  var named: NamedCursor? {
+    if case .named(let named) = self { named } else { nil }
   }
 }
 

@@ -74,12 +74,12 @@ final class ServerWatcher: Watcher {
       do {
         try delivery.begin()
         return try follow()
-      } catch let error as StoreError where delivery.canReset(after: error) {
+      } catch let error as StoreError {
+        let error = try delivery.explained(error)
+        guard delivery.canReset(after: error) else { throw error }
         diagnostics.warning(
           error.message, detail: error.detail, hint: "Beginning again with a snapshot.")
         try delivery.reset(after: error)
-      } catch let error as StoreError where error.kind == .token(.expired) {
-        throw delivery.explained(error)
       }
     }
   }
