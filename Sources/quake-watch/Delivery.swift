@@ -59,7 +59,7 @@ final class Delivery {
     self.settings = settings
     self.cursorStore = cursorStore
     self.handler = handler
-    delivered = cursorStore.named?.delivered ?? DeliveredTransactions()
+    delivered = cursorStore.delivered ?? DeliveredTransactions()
     heartbeat = settings.heartbeat.map { PeriodicTimer($0) }
   }
 
@@ -129,7 +129,7 @@ final class Delivery {
     }
     return StoreError(
       error.kind, error.message, detail: sentences(error.detail, lossText),
-      hint: sentences(error.hint, cursorStore.named?.advice))
+      hint: sentences(error.hint, cursorStore.advice))
   }
 
   private func isLost(_ token: ChangeToken) throws -> Bool {

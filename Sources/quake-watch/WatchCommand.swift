@@ -42,7 +42,8 @@ struct WatchCommand {
         "name", "NAME", completion: .found(by: "quake-admin complete watchers"),
         help: """
           keep the cursor in the database under NAME, and in a file beside it, the witness, which notices when a restore \
-          or a failover has lost transactions that were delivered; if it exists, resume from it
+          or a failover has lost transactions that were delivered; if it exists, resume from it. With --url: in the \
+          witness alone
           """),
       .toggle("witness", initially: true, help: "with --name: keep no witness"),
       .value(
@@ -123,8 +124,11 @@ struct WatchCommand {
       watcher = ServerWatcher(
         diagnostics: diagnostics, follower: server,
         delivery: Delivery(
-          settings: settings, cursorStore: try Self.cursorStore(arguments), handler: handler,
-          source: server),
+          settings: settings,
+          cursorStore: try Self.cursorStore(arguments) { name in
+            .server(try ServerCursor(name, of: server, witness: witness))
+          },
+          handler: handler, source: server),
         follows: arguments.flag("follow"))
     } else {
       let database = try DatabaseAccess(arguments, diagnostics)
@@ -137,7 +141,7 @@ struct WatchCommand {
         delivery: Delivery(
           settings: settings,
           cursorStore: try Self.cursorStore(arguments) { name in
-            NamedCursor(name, in: source, witness: witness, diagnostics)
+            .named(NamedCursor(name, in: source, witness: witness, diagnostics))
           },
           handler: handler, source: source),
         follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
@@ -204,17 +208,19 @@ struct WatchCommand {
     return limit
   }
 
-  /// Where the cursor is stored. Only a database has a cursor with a name.
+  /// Where the cursor is stored.
+  ///
+  /// - Parameter named: Makes the cursor for a name.
   private static func cursorStore(
-    _ arguments: ParsedArguments, named: ((_ name: String) -> NamedCursor)? = nil
+    _ arguments: ParsedArguments, named: (_ name: String) throws -> CursorStore
   ) throws -> CursorStore {
-    guard let name = arguments.string("name"), let named else {
+    guard let name = arguments.string("name") else {
       return arguments.string("state").map { .file(StateFile($0)) } ?? .none
     }
     guard (1...200).contains(name.unicodeScalars.count) else {
       throw arguments.invalidValue(name, for: "name", expected: "1 to 200 characters")
     }
-    return .named(named(name))
+    return try named(name)
   }
 
   private static func witnessPlace(_ arguments: ParsedArguments) throws -> WitnessPlace {

@@ -11,6 +11,8 @@ enum CursorStore {
   case file(StateFile)
   /// In the database that is followed, under a name, and in a witness beside it.
   case named(NamedCursor)
+  /// In a witness, under a name, for a server that is followed.
+  case server(ServerCursor)
 
   /// The stored cursor; nil if there is none yet.
   func load() throws -> HistoryCursor? {
@@ -18,15 +20,16 @@ enum CursorStore {
     case .none: nil
     case .file(let file): try file.load()
     case .named(let cursor): try cursor.load()
+    case .server(let cursor): try cursor.load()
     }
   }
 
   /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
-    if case .named(let named) = self {
-      try named.begin(at: cursor)
-    } else {
-      try save(cursor)
+    switch self {
+    case .none, .file: try save(cursor)
+    case .named(let named): try named.begin(at: cursor)
+    case .server(let named): try named.begin(at: cursor)
     }
   }
 
@@ -36,12 +39,17 @@ enum CursorStore {
     case .none: break
     case .file(let file): try file.save(cursor)
     case .named(let named): try named.save(cursor)
+    case .server(let named): try named.save(cursor)
     }
   }
 
   /// Completes what was stored, before the watcher waits or ends.
   func settle() throws {
-    if case .named(let named) = self { try named.settle() }
+    switch self {
+    case .none, .file: break
+    case .named(let named): try named.settle()
+    case .server(let named): try named.settle()
+    }
   }
 
   /// Records that the watcher is alive although its cursor has not moved.
@@ -49,9 +57,18 @@ enum CursorStore {
     if case .named(let named) = self { try named.touch() }
   }
 
-  /// The cursor that has a name.
-  var named: NamedCursor? {
-    if case .named(let named) = self { named } else { nil }
+  /// The transactions that the watcher has delivered; nil if none are stored beside the cursor.
+  var delivered: DeliveredTransactions? {
+    switch self {
+    case .none, .file: nil
+    case .named(let named): named.delivered
+    case .server(let named): named.delivered
+    }
+  }
+
+  /// The ways on if the stored cursor is not in this history.
+  var advice: String? {
+    if case .named(let named) = self { named.advice } else { nil }
   }
 }
 

@@ -17,17 +17,10 @@ final class NamedCursor {
   private let source: DatabaseSource
   private let place: WitnessPlace
   private let diagnostics: Diagnostics
-  private var witness: WitnessFile?
+  private var witness: WitnessKeeper?
   /// When the cursor in the database was created; nil if there is none.
   private var created: Timestamp?
-  /// The cursor that the witness does not have yet.
-  private var unwritten: HistoryCursor?
-  private var lastWrite: Duration?
   private var hasReported = false
-
-  /// A write takes as long as the disk needs to store it. While there is more history to read, this is how often one
-  /// is worth it.
-  private static let interval = Duration.milliseconds(200)
 
   init(
     _ name: String, in source: DatabaseSource, witness place: WitnessPlace,
@@ -50,10 +43,10 @@ final class NamedCursor {
     let stored = try durable.take(over: connection)
     let origin = try durable.origin(over: connection)
     created = origin.cursor
-    witness = try file(of: origin.store)
+    witness = try file(of: origin.store).map { WitnessKeeper($0, delivered) }
     // For the first write, if what is kept is older.
-    unwritten = stored
-    guard let kept = try witness?.load(), created == nil || kept.created == created else {
+    if let stored, let created { witness?.note(stored, of: created) }
+    guard let kept = try witness?.file.load(), created == nil || kept.created == created else {
       return stored
     }
     switch try state(of: kept.cursor.token) {
@@ -64,13 +57,13 @@ final class NamedCursor {
       guard let stored else { return nil }
       delivered.replace(with: kept.delivered)
       guard stored.isBefore(kept.cursor) else { return stored }
-      unwritten = nil
+      witness?.drop()
       try durable.move(to: kept.cursor, over: connection)
       return kept.cursor
     default:
-      unwritten = nil
+      witness?.drop()
       delivered.replace(with: kept.delivered)
-      advice = advice(witness?.path ?? "", stored)
+      advice = advice(witness?.file.path ?? "", stored)
       return kept.cursor
     }
   }
@@ -125,51 +118,41 @@ final class NamedCursor {
   /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
     let connection = try source.connected()
-    if created != nil { try write(cursor) }
+    if created != nil { try keep(cursor) }
     try durable.begin(at: cursor, over: connection)
     // It is another one if the database has lost it.
     let made = try durable.origin(over: connection).cursor
     guard made != created else { return }
     created = made
-    try write(cursor)
+    try keep(cursor)
   }
 
   /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
-    unwritten = cursor
-    if source.follower.isAtEnd || isWorthAWrite { try settle() }
+    try keep(cursor, mayWait: !source.follower.isAtEnd)
     try durable.move(to: cursor, over: try source.connected())
-  }
-
-  private var isWorthAWrite: Bool {
-    lastWrite.map { MonotonicClock.now() - $0 >= Self.interval } ?? true
   }
 
   /// Writes what the witness does not have yet.
   func settle() throws {
-    if let unwritten { try write(unwritten) }
+    guard let witness else { return }
+    do {
+      try witness.settle()
+    } catch let error as FileError {
+      // A folder that was not chosen may be one that this account can only read.
+      guard !witness.hasWritten, case .stateFolder = place else { throw error }
+      report(error.message)
+      self.witness = nil
+    }
   }
 
   /// Records that the watcher is alive although its cursor has not moved.
   func touch() throws { try durable.touch(over: try source.connected()) }
 
-  private func write(_ cursor: HistoryCursor) throws {
-    unwritten = nil
-    guard let witness, let created else { return }
-    do throws(AtomicFile.SystemError) {
-      try witness.save(
-        Witness(cursor: cursor, created: created, delivered: delivered.last(upTo: cursor)))
-      lastWrite = MonotonicClock.now()
-    } catch {
-      // A folder that was not chosen may be one that this account can only read.
-      guard lastWrite == nil, case .stateFolder = place else {
-        throw FileError(
-          "could not write witness \"\(witness.path)\": \(error)",
-          detail: "With --no-witness the watcher does without it.")
-      }
-      report("could not write \"\(witness.path)\": \(error)")
-      self.witness = nil
-    }
+  private func keep(_ cursor: HistoryCursor, mayWait: Bool = false) throws {
+    guard let created else { return }
+    witness?.note(cursor, of: created)
+    if !mayWait || witness?.isDue == true { try settle() }
   }
 }
 

@@ -38,8 +38,7 @@ struct WitnessFile {
       bytes = try AtomicFile(path).read(atMost: Self.longest)
     } catch {
       throw FileError(
-        "could not read witness \"\(path)\": \(error)",
-        detail: "With --no-witness the watcher does without it.")
+        "could not read witness \"\(path)\": \(error)", detail: "--state names another file.")
     }
     guard let bytes else { return nil }
     let lines = String(decoding: bytes, as: UTF8.self).split(
@@ -52,8 +51,8 @@ struct WitnessFile {
       throw StoreError(
         .badData, "file \"\(path)\" is not a witness, or is damaged",
         hint: """
-          If it is the witness of this watcher, remove it, and the watcher continues after its cursor in the \
-          database. If it is another file, name another one with --state. --no-witness does without one.
+          If it is the witness of this watcher, remove it: the watcher then continues after its cursor in the \
+          database, and with --url it begins anew. If it is another file, name another one with --state.
           """)
     }
     guard owner == Self.line(name) else {
@@ -66,7 +65,7 @@ struct WitnessFile {
   }
 
   /// Replaces the file.
-  func save(_ witness: Witness) throws(AtomicFile.SystemError) {
+  func save(_ witness: Witness) throws {
     let tokens = witness.delivered.map { " \($0)" }.joined()
     let text = """
       \(witness.cursor)
@@ -75,7 +74,12 @@ struct WitnessFile {
       \(Self.delivered)\(tokens)
 
       """
-    try AtomicFile(path).write(Array(text.utf8))
+    do throws(AtomicFile.SystemError) {
+      try AtomicFile(path).write(Array(text.utf8))
+    } catch {
+      throw FileError(
+        "could not write witness \"\(path)\": \(error)", detail: "--state names another file.")
+    }
   }
 
   private static func rest(of line: Substring, after beginning: String) -> Substring? {

@@ -23,6 +23,15 @@ enum WitnessPlace {
   ///
   /// - Parameter store: When the store was created, which tells it from others.
   static func path(of name: String, store: Timestamp) throws(Unusable) -> String {
+    try path(of: name, source: "\(store.microseconds)")
+  }
+
+  /// The path in the folder for the watcher `name` of a server.
+  static func path(of name: String, server: String) throws(Unusable) -> String {
+    try path(of: name, source: server)
+  }
+
+  private static func path(of name: String, source: String) throws(Unusable) -> String {
     let folder = try folder() + "/watch"
     try create(folder)
     let prefix = String(
@@ -33,7 +42,7 @@ enum WitnessPlace {
         }))
     // FNV-1a, 64 bits: enough to tell the watchers of one account apart.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in "\(store.microseconds) \(name)".utf8 {
+    for byte in "\(source) \(name)".utf8 {
       hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
     }
     return "\(folder)/\(prefix)-\(String(hash, radix: 16))"

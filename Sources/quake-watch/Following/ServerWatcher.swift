@@ -160,9 +160,9 @@ enum ServerOptions {
   }
 
   private static func refuseWhatNeedsADatabase(_ arguments: ParsedArguments) throws(UsageError) {
-    if arguments.isGiven("name") {
+    if !arguments.flag("witness") {
       throw arguments.contradiction(
-        "option --name keeps the cursor in a database, which --url does not reach: use --state FILE"
+        "with --url, the witness is the only place for the cursor: leave out --no-witness or --name"
       )
     }
     if arguments.flag("refresh") {

@@ -268,7 +268,7 @@ import Testing
       let outcome = try run(of: database)
       #expect(outcome.status == 65, "\(outcome.errors)")
       #expect(outcome.errors.contains("file \"\(path)\" is not a witness, or is damaged"))
-      #expect(outcome.errors.contains("remove it, and the watcher continues"))
+      #expect(outcome.errors.contains("remove it: the watcher then continues"))
       #expect(try codes(["--no-witness"], of: database).isEmpty)
     }
     try text.replacing("watcher alerts", with: "watcher other")
