@@ -117,6 +117,7 @@ final class Delivery {
   /// An error about a token with what it means for this watch: which transactions were delivered and are lost, and the
   /// ways on from where it began.
   func explained(_ error: StoreError) throws -> StoreError {
+    lost = []
     switch error.kind {
     case .token(.expired): return explained(expired: error)
     case .token(.diverged), .token(.future): break

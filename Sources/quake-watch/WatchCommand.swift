@@ -101,13 +101,6 @@ struct WatchCommand {
     }
     let output = StandardOutput()
     let commands = try ExecOptions(arguments)?.handler(diagnostics)
-    let printer: any ChangeHandler =
-      arguments.flag("json")
-      ? JSONPrinter(output: output)
-      : TextPrinter(
-        output: output, isRelative: !arguments.flag("utc"),
-        // A filter on a column asks for exactly these changes.
-        showsBookkeeping: arguments.flag("verbose") || arguments.isGiven("changed"))
     let filter = try FilterOptions.filter(arguments)
     let gate = try Self.rateLimit(arguments).map { RateGate($0, diagnostics: diagnostics) }
     let settings = Delivery.Settings(
@@ -118,7 +111,7 @@ struct WatchCommand {
       resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
         == "snapshot",
       gate: gate)
-    let handler = commands ?? printer
+    let handler = commands ?? Self.printer(arguments, output)
     let watcher: any Watcher
     if let server = try ServerOptions.follower(arguments, filter) {
       watcher = ServerWatcher(
@@ -182,6 +175,17 @@ struct WatchCommand {
         ? "The next start tries it again. To skip failed commands, use --exec-failure skip."
         : "The next start cannot resume here: that needs --state FILE or --name NAME.")
     return .failed
+  }
+
+  private static func printer(
+    _ arguments: ParsedArguments, _ output: StandardOutput
+  ) -> any ChangeHandler {
+    arguments.flag("json")
+      ? JSONPrinter(output: output)
+      : TextPrinter(
+        output: output, isRelative: !arguments.flag("utc"),
+        // A filter on a column asks for exactly these changes.
+        showsBookkeeping: arguments.flag("verbose") || arguments.isGiven("changed"))
   }
 
   private static func end(_ arguments: ParsedArguments) throws -> HistoryBound? {
