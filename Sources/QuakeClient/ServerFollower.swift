@@ -45,6 +45,9 @@ package final class ServerFollower {
   /// Whether the open stream has reached the end of the history since it was opened.
   package private(set) var hasReachedEnd = false
 
+  /// The address of the server, without user and password.
+  package var server: String { address.shown }
+
   /// The most changes that are handed over at a time.
   private static let pageSize = 500
 

@@ -36,11 +36,14 @@ final class Delivery {
   private let cursorStore: CursorStore
   private let handler: any ChangeHandler
   private let source: any ChangeSource
+  private let delivered: DeliveredTransactions
 
   /// The cursor after which the history was last requested.
   private var requested = HistoryCursor(token: .beginning)
   private var handled: Int64 = 0
   private var hasReset = false
+  /// The transactions that were delivered and are not in this history any more.
+  private var lost: [ChangeToken] = []
   /// Whether the watch resumed at a stored cursor.
   private var hasLoadedCursor = false
   /// Whether a snapshot has begun and has not been completed.
@@ -56,6 +59,7 @@ final class Delivery {
     self.settings = settings
     self.cursorStore = cursorStore
     self.handler = handler
+    delivered = cursorStore.delivered ?? DeliveredTransactions()
     heartbeat = settings.heartbeat.map { PeriodicTimer($0) }
   }
 
@@ -110,9 +114,53 @@ final class Delivery {
     try cursorStore.begin(at: cursor)
   }
 
-  /// An error about an expired token with the ways on from where this watch began: beside a stored cursor,
-  /// options that name a beginning do not count.
-  func explained(_ error: StoreError) -> StoreError {
+  /// An error about a token with what it means for this watch: which transactions were delivered and are lost, and the
+  /// ways on from where it began.
+  func explained(_ error: StoreError) throws -> StoreError {
+    lost = []
+    switch error.kind {
+    case .token(.expired): return explained(expired: error)
+    case .token(.diverged), .token(.future): break
+    default: return error
+    }
+    lost = try delivered.lost(isLost)
+    func sentences(_ first: String?, _ second: String?) -> String? {
+      let both = [first, second].compactMap { $0 }.joined(separator: " ")
+      return both.isEmpty ? nil : both
+    }
+    return StoreError(
+      error.kind, error.message, detail: sentences(error.detail, lossText),
+      hint: sentences(error.hint, cursorStore.advice))
+  }
+
+  private func isLost(_ token: ChangeToken) throws -> Bool {
+    do {
+      try source.verify(token)
+      return false
+    } catch let error as StoreError {
+      switch error.kind {
+      case .token(.diverged), .token(.future): return true
+      // It was purged.
+      case .token(.expired): return false
+      default: throw error
+      }
+    }
+  }
+
+  private var lossText: String? {
+    guard !lost.isEmpty else { return nil }
+    let tokens = lost.map { "\($0)" }.joined(separator: ", ")
+    let text =
+      lost.count == 1
+      ? "Transaction \(tokens), which this watcher has delivered, is not in this history any more."
+      : "Transactions \(tokens), which this watcher has delivered, are not in this history any more."
+    // Those before are not remembered.
+    return lost.count < DeliveredTransactions.mostKept
+      ? text : text + " Transactions before these may be lost, too."
+  }
+
+  /// Beside a stored cursor, options that name a beginning do not count.
+  private func explained(expired error: StoreError) -> StoreError {
     guard hasLoadedCursor else { return error }
     return StoreError(
       error.kind, error.message, detail: error.detail,
@@ -134,11 +182,12 @@ final class Delivery {
   /// Reports that the history is not available, and begins again with a snapshot.
   func reset(after error: StoreError) throws {
     guard case .token(let problem) = error.kind else { throw error }
-    let lost = requested.token
+    let (after, lost) = (requested.token, lost)
     let token = try handOverSnapshot { [handler] token in
-      try handler.handle(reset: problem.rawValue, after: lost, token: token)
+      try handler.handle(reset: problem.rawValue, after: after, lost: lost, token: token)
     }
     hasReset = true
+    delivered.replace(with: [])
     try begin(after: HistoryCursor(token: token))
   }
 
@@ -148,7 +197,7 @@ final class Delivery {
     let isRepeated = isSnapshotCut
     return try handOverSnapshot { [handler] token in
       if isRepeated {
-        try handler.handle(reset: "interrupted", after: .beginning, token: token)
+        try handler.handle(reset: "interrupted", after: .beginning, lost: [], token: token)
       }
     }
   }
@@ -181,15 +230,22 @@ final class Delivery {
   /// - Throws: `HandOverStopped` if the handler stops; its cursor has been stored.
   func readToEnd(shouldStop: () -> Bool) throws -> Bool {
     do {
-      return try handOverToEnd(shouldStop: shouldStop)
+      let isIncomplete = try handOverToEnd(shouldStop: shouldStop)
+      try cursorStore.settle()
+      return isIncomplete
     } catch var stop as HandOverStopped {
       // Even if the cursor cannot be stored: the next watch must not skip changes.
       do {
         if let cursor = stop.cursor { try cursorStore.save(cursor) }
+        try cursorStore.settle()
       } catch {
         stop.cursorError = error
       }
       throw stop
+    } catch {
+      // The connection may be lost for good.
+      try cursorStore.settle()
+      throw error
     }
   }
 
@@ -209,6 +265,7 @@ final class Delivery {
           }
           guard admits(change.new ?? change.old, change.transaction.token) else { return }
           try handler.handle(change)
+          delivered.add(change.transaction.token)
           handled += 1
         }
       } catch is LimitReached {

@@ -34,10 +34,18 @@ struct WatchCommand {
       .flag("snapshot", help: "print the present list of events first, then the changes to it"),
       .value(
         "state", "FILE", completion: .files,
-        help: "keep the cursor in FILE; if FILE exists, resume from it"),
+        help: """
+          keep the cursor in FILE; if FILE exists, resume from it. With --name: the file of the witness, by default one \
+          in $STATE_DIRECTORY, $XDG_STATE_HOME/quake or ~/.local/state/quake
+          """),
       .value(
         "name", "NAME", completion: .found(by: "quake-admin complete watchers"),
-        help: "keep the cursor in the database under NAME; if it exists, resume from it"),
+        help: """
+          keep the cursor in the database under NAME, and in a file beside it, the witness, which notices when a restore \
+          or a failover has lost transactions that were delivered; if it exists, resume from it. With --url: in the \
+          witness alone
+          """),
+      .toggle("witness", initially: true, help: "with --name: keep no witness"),
       .value(
         "on-expired", "ACTION", default: "stop", completion: .words(["stop", "snapshot"]),
         help: """
@@ -86,20 +94,13 @@ struct WatchCommand {
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     if arguments.flag("utc") { MomentText.useUTC() }
     try arguments.requireAtMostOne(of: "after", "since", "from-start", "from-oldest", "snapshot")
-    try arguments.requireAtMostOne(of: "state", "name")
+    let witness = try Self.witnessPlace(arguments)
     if arguments.flag("refresh"), !arguments.flag("follow") {
       throw arguments.usageError(
         "option --refresh excludes --no-follow; quake-admin refresh waits for the result")
     }
     let output = StandardOutput()
     let commands = try ExecOptions(arguments)?.handler(diagnostics)
-    let printer: any ChangeHandler =
-      arguments.flag("json")
-      ? JSONPrinter(output: output)
-      : TextPrinter(
-        output: output, isRelative: !arguments.flag("utc"),
-        // A filter on a column asks for exactly these changes.
-        showsBookkeeping: arguments.flag("verbose") || arguments.isGiven("changed"))
     let filter = try FilterOptions.filter(arguments)
     let gate = try Self.rateLimit(arguments).map { RateGate($0, diagnostics: diagnostics) }
     let settings = Delivery.Settings(
@@ -110,14 +111,17 @@ struct WatchCommand {
       resetsToSnapshot: try arguments.choice("on-expired", of: ["stop", "snapshot"])
         == "snapshot",
       gate: gate)
-    let handler = commands ?? printer
+    let handler = commands ?? Self.printer(arguments, output)
     let watcher: any Watcher
     if let server = try ServerOptions.follower(arguments, filter) {
       watcher = ServerWatcher(
         diagnostics: diagnostics, follower: server,
         delivery: Delivery(
-          settings: settings, cursorStore: try Self.cursorStore(arguments, nil), handler: handler,
-          source: server),
+          settings: settings,
+          cursorStore: try Self.cursorStore(arguments) { name in
+            .server(try ServerCursor(name, of: server, witness: witness))
+          },
+          handler: handler, source: server),
         follows: arguments.flag("follow"))
     } else {
       let database = try DatabaseAccess(arguments, diagnostics)
@@ -128,7 +132,10 @@ struct WatchCommand {
       watcher = DatabaseWatcher(
         database: database, diagnostics: diagnostics, source: source,
         delivery: Delivery(
-          settings: settings, cursorStore: try Self.cursorStore(arguments, source),
+          settings: settings,
+          cursorStore: try Self.cursorStore(arguments) { name in
+            .named(NamedCursor(name, in: source, witness: witness, diagnostics))
+          },
           handler: handler, source: source),
         follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
     }
@@ -170,6 +177,17 @@ struct WatchCommand {
     return .failed
   }
 
+  private static func printer(
+    _ arguments: ParsedArguments, _ output: StandardOutput
+  ) -> any ChangeHandler {
+    arguments.flag("json")
+      ? JSONPrinter(output: output)
+      : TextPrinter(
+        output: output, isRelative: !arguments.flag("utc"),
+        // A filter on a column asks for exactly these changes.
+        showsBookkeeping: arguments.flag("verbose") || arguments.isGiven("changed"))
+  }
+
   private static func end(_ arguments: ParsedArguments) throws -> HistoryBound? {
     try arguments.requireAtMostOne(of: "up-to", "until")
     return try arguments.string("up-to").map { try arguments.place($0) }
@@ -194,15 +212,33 @@ struct WatchCommand {
     return limit
   }
 
+  /// Where the cursor is stored.
+  ///
+  /// - Parameter named: Makes the cursor for a name.
   private static func cursorStore(
-    _ arguments: ParsedArguments, _ database: DatabaseSource?
+    _ arguments: ParsedArguments, named: (_ name: String) throws -> CursorStore
   ) throws -> CursorStore {
-    if let path = arguments.string("state") { return .file(StateFile(path)) }
-    guard let name = arguments.string("name"), let database else { return .none }
+    guard let name = arguments.string("name") else {
+      return arguments.string("state").map { .file(StateFile($0)) } ?? .none
+    }
     guard (1...200).contains(name.unicodeScalars.count) else {
       throw arguments.invalidValue(name, for: "name", expected: "1 to 200 characters")
     }
-    return .database(DurableCursor(name: name), database)
+    return try named(name)
+  }
+
+  private static func witnessPlace(_ arguments: ParsedArguments) throws -> WitnessPlace {
+    guard arguments.flag("witness") else {
+      guard arguments.isGiven("name") else {
+        throw arguments.usageError("option --no-witness is for --name")
+      }
+      guard !arguments.isGiven("state") else {
+        throw arguments.contradiction(
+          "with --name, option --state names the file of the witness: it excludes --no-witness")
+      }
+      return .none
+    }
+    return arguments.string("state").map { .file($0) } ?? .stateFolder
   }
 }
 

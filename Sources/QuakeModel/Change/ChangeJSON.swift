@@ -156,13 +156,16 @@ extension JSONWriter {
 
   /// Writes, in the form of a change, that the history cannot be followed from the cursor, and that a
   /// snapshot comes next: op is `reset`, `reason` the cause, `after` the invalid token, `token` that of the
-  /// snapshot. With `error`, its message, detail and hint follow.
+  /// snapshot. `lost` follows if it is not empty: transactions that were delivered and are not in the history any more.
+  /// With `error`, its message, detail and hint follow.
   public mutating func reset(
-    _ reason: String, after lost: ChangeToken, token: ChangeToken, error: StoreError? = nil
+    _ reason: String, after: ChangeToken, lost: [ChangeToken] = [], token: ChangeToken,
+    error: StoreError? = nil
   ) {
     mark("reset", token: token, drain: { _ in }) { json in
       json.member("reason", reason)
-      json.member("after", lost.description)
+      json.member("after", after.description)
+      if !lost.isEmpty { json.member("lost", lost.map(\.description)) }
       guard let error else { return }
       json.member("message", error.message)
       json.member("detail", error.detail)

@@ -56,9 +56,11 @@ final class BatchRunner: CommandHandler {
   }
 
   /// The reset and the snapshot that follows are one batch.
-  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+  func handle(
+    reset reason: String, after: ChangeToken, lost: [ChangeToken], token: ChangeToken
+  ) throws {
     try open(token, "reset and snapshot (token \(token))", before: nil)
-    json.reset(reason, after: lost, token: token)
+    json.reset(reason, after: after, lost: lost, token: token)
     try giveLine()
   }
 

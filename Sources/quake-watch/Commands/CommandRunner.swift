@@ -79,11 +79,13 @@ final class CommandRunner: CommandHandler {
     ) { json, drain in json.snapshot(record, token: token, position: position, drain: drain) }
   }
 
-  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+  func handle(
+    reset reason: String, after: ChangeToken, lost: [ChangeToken], token: ChangeToken
+  ) throws {
     try run(
       "reset (token \(token))", code: nil,
       CommandVariables(reset: token), before: nil
-    ) { json, _ in json.reset(reason, after: lost, token: token) }
+    ) { json, _ in json.reset(reason, after: after, lost: lost, token: token) }
   }
 
   /// The cursor is stored even if there was nothing to hand over.

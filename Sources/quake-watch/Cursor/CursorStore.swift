@@ -9,24 +9,27 @@ enum CursorStore {
   case none
   /// In a file.
   case file(StateFile)
-  /// In the database that is followed, under a name.
-  case database(DurableCursor, DatabaseSource)
+  /// In the database that is followed, under a name, and in a witness beside it.
+  case named(NamedCursor)
+  /// In a witness, under a name, for a server that is followed.
+  case server(ServerCursor)
 
   /// The stored cursor; nil if there is none yet.
   func load() throws -> HistoryCursor? {
     switch self {
     case .none: nil
     case .file(let file): try file.load()
-    case .database(let durable, let source): try durable.take(over: source.connected())
+    case .named(let cursor): try cursor.load()
+    case .server(let cursor): try cursor.load()
     }
   }
 
   /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
-    if case .database(let durable, let source) = self {
-      try durable.begin(at: cursor, over: source.connected())
-    } else {
-      try save(cursor)
+    switch self {
+    case .none, .file: try save(cursor)
+    case .named(let named): try named.begin(at: cursor)
+    case .server(let named): try named.begin(at: cursor)
     }
   }
 
@@ -35,15 +38,37 @@ enum CursorStore {
     switch self {
     case .none: break
     case .file(let file): try file.save(cursor)
-    case .database(let durable, let source): try durable.move(to: cursor, over: source.connected())
+    case .named(let named): try named.save(cursor)
+    case .server(let named): try named.save(cursor)
+    }
+  }
+
+  /// Completes what was stored, before the watcher waits or ends.
+  func settle() throws {
+    switch self {
+    case .none, .file: break
+    case .named(let named): try named.settle()
+    case .server(let named): try named.settle()
     }
   }
 
   /// Records that the watcher is alive although its cursor has not moved.
   func touch() throws {
-    if case .database(let durable, let source) = self {
-      try durable.touch(over: source.connected())
+    if case .named(let named) = self { try named.touch() }
+  }
+
+  /// The transactions that the watcher has delivered; nil if none are stored beside the cursor.
+  var delivered: DeliveredTransactions? {
+    switch self {
+    case .none, .file: nil
+    case .named(let named): named.delivered
+    case .server(let named): named.delivered
     }
+  }
+
+  /// The ways on if the stored cursor is not in this history.
+  var advice: String? {
+    if case .named(let named) = self { named.advice } else { nil }
   }
 }
 

@@ -104,13 +104,13 @@ final class DatabaseWatcher: Watcher {
         // The standby has not replayed yet what was read from the primary; a snapshot would be older.
         guard follows else { throw error }
         if waitForStandby(error) { return }
-      } catch let error as StoreError where delivery.canReset(after: error) {
+      } catch let error as StoreError {
+        let error = try delivery.explained(error)
+        guard delivery.canReset(after: error) else { throw error }
         diagnostics.warning(
           error.message, detail: error.detail, hint: "Beginning again with a snapshot.")
         try follower.pause()
         try delivery.reset(after: error)
-      } catch let error as StoreError where error.kind == .token(.expired) {
-        throw delivery.explained(error)
       }
     }
   }

@@ -74,12 +74,12 @@ final class ServerWatcher: Watcher {
       do {
         try delivery.begin()
         return try follow()
-      } catch let error as StoreError where delivery.canReset(after: error) {
+      } catch let error as StoreError {
+        let error = try delivery.explained(error)
+        guard delivery.canReset(after: error) else { throw error }
         diagnostics.warning(
           error.message, detail: error.detail, hint: "Beginning again with a snapshot.")
         try delivery.reset(after: error)
-      } catch let error as StoreError where error.kind == .token(.expired) {
-        throw delivery.explained(error)
       }
     }
   }
@@ -160,9 +160,9 @@ enum ServerOptions {
   }
 
   private static func refuseWhatNeedsADatabase(_ arguments: ParsedArguments) throws(UsageError) {
-    if arguments.isGiven("name") {
+    if !arguments.flag("witness") {
       throw arguments.contradiction(
-        "option --name keeps the cursor in a database, which --url does not reach: use --state FILE"
+        "with --url, the witness is the only place for the cursor: leave out --no-witness or --name"
       )
     }
     if arguments.flag("refresh") {

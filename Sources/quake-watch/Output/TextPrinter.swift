@@ -34,9 +34,11 @@ final class TextPrinter: ChangeHandler {
     try output.writeLine(text.dim("up to date  \(time.text)  token \(token)"))
   }
 
-  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
+  func handle(
+    reset reason: String, after: ChangeToken, lost: [ChangeToken], token: ChangeToken
+  ) throws {
     try output.writeLine(
-      "the history after \(lost) is not available (\(reason)); the events as of \(token):")
+      "the history after \(after) is not available (\(reason)); the events as of \(token):")
   }
 
   func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
@@ -72,8 +74,10 @@ final class JSONPrinter: ChangeHandler {
     try writeLine()
   }
 
-  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws {
-    json.reset(reason, after: lost, token: token)
+  func handle(
+    reset reason: String, after: ChangeToken, lost: [ChangeToken], token: ChangeToken
+  ) throws {
+    json.reset(reason, after: after, lost: lost, token: token)
     try writeLine()
   }
 
@@ -111,8 +115,11 @@ protocol ChangeHandler {
   func handle(snapshot record: EventRecord, token: ChangeToken, position: Int64) throws
   /// Everything up to `token` that passes the filter has been handed over.
   func handle(heartbeat token: ChangeToken, at time: Timestamp) throws
-  /// The history after `lost` is not available; a snapshot as of `token` comes next.
-  func handle(reset reason: String, after lost: ChangeToken, token: ChangeToken) throws
+  /// The history after `after` is not available; a snapshot as of `token` comes next. The transactions `lost` were
+  /// handed over and are not in the history any more.
+  func handle(
+    reset reason: String, after: ChangeToken, lost: [ChangeToken], token: ChangeToken
+  ) throws
 
   /// Hands over everything that is complete.
   ///

@@ -10,7 +10,7 @@ final class WatchedFeed {
   enum CursorStore {
     case none
     case file(String)
-    /// In the database, under a name.
+    /// In the database, under a name, with a witness beside it.
     case name(String)
   }
 
@@ -19,6 +19,7 @@ final class WatchedFeed {
   private let arguments: [String]
   private let filter: String?
   private let cursorStore: CursorStore
+  private let folder: TemporaryFolder
   private var runs: [FeedRun] = []
   private(set) var process: FeedProcess
 
@@ -32,11 +33,12 @@ final class WatchedFeed {
     self.conninfo = conninfo
     self.filter = filter?.name
     self.cursorStore = cursorStore
+    folder = try TemporaryFolder()
     var all = ["--from-start"] + arguments + (filter?.options ?? [])
     switch cursorStore {
     case .none: break
     case .file(let path): all += ["--state", path]
-    case .name(let name): all += ["--name", name]
+    case .name(let name): all += ["--name", name, "--state", folder.path + "/witness"]
     }
     self.arguments = all
     process = try FeedProcess(conninfo, all, recorder: recorder)

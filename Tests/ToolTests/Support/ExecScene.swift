@@ -14,7 +14,9 @@ struct ExecScene {
 
   func watch(_ arguments: [String], environment: [String: String] = [:]) throws -> ToolProcess {
     try Tools.start(
-      "quake-watch", database.option + arguments, environment: environment, folder: folder.path)
+      "quake-watch", database.option + arguments,
+      environment: ["XDG_STATE_HOME": folder.path].merging(environment) { $1 },
+      folder: folder.path)
   }
 
   /// Runs a watcher over the whole history to its end.

@@ -246,7 +246,7 @@ import Testing
 
   @Test(
     arguments: [
-      (["--url", "http://u:secret@h", "--name", "x"], "use --state FILE"),
+      (["--url", "http://u:secret@h", "--name", "x", "--no-witness"], "leave out --no-witness"),
       (["--url", "http://u:secret@h", "--refresh"], "use quake-admin refresh"),
       (["--url", "http://u:secret@h", "-d", "x"], "cannot be used together"),
       (["--header-file", "x"], "is for --url"),

@@ -157,6 +157,7 @@ import Testing
     try insert("a", "b")
     let watch = try watch(["--from-start", "--on-expired", "snapshot"])
     #expect(try watch.lines(2).count == 2)
+    let lost = try tokens()[1]
     // As after a restore to an earlier state: the last transaction is missing, and another one gets
     // its number.
     try database.psql(
@@ -180,6 +181,7 @@ import Testing
     let lines = try watch.lines(3).map(JSONLine.init)
     #expect(lines.map { $0.string("op") } == ["reset", "snapshot", "snapshot"])
     #expect(lines[0].string("reason") == "diverged")
+    #expect(lines[0].text.contains("\"lost\":[\"\(lost)\"]"), "\(lines[0].text)")
     #expect(Set(lines.compactMap { $0.string("code") }) == ["a", "other"])
   }
 

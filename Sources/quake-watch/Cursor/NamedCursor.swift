@@ -1,0 +1,165 @@
+import Basics
+import CommandLine
+import QuakeHistory
+import QuakeModel
+import QuakeTool
+
+/// The cursor of a named watcher: in the database, and in the witness beside it, which a restore does not take back.
+///
+/// The witness is written first. So after a crash between the two, it is ahead by what was delivered.
+final class NamedCursor {
+  /// The transactions that the watcher has delivered, as far as it remembers them.
+  let delivered = DeliveredTransactions()
+  /// The ways on if the witness has a cursor that is not in this history.
+  private(set) var advice: String?
+
+  private let durable: DurableCursor
+  private let source: DatabaseSource
+  private let place: WitnessPlace
+  private let diagnostics: Diagnostics
+  private var witness: WitnessKeeper?
+  /// When the cursor in the database was created; nil if there is none.
+  private var created: Timestamp?
+  private var hasReported = false
+
+  init(
+    _ name: String, in source: DatabaseSource, witness place: WitnessPlace,
+    _ diagnostics: Diagnostics
+  ) {
+    durable = DurableCursor(name: name)
+    self.source = source
+    self.place = place
+    self.diagnostics = diagnostics
+  }
+
+  // MARK: - Resuming
+
+  /// Where to resume; nil if there is no cursor yet.
+  ///
+  /// If the history lacks what the witness has, this is the cursor of the witness: to begin after it is an error, which
+  /// says so.
+  func load() throws -> HistoryCursor? {
+    let connection = try source.connected()
+    let stored = try durable.take(over: connection)
+    let origin = try durable.origin(over: connection)
+    created = origin.cursor
+    witness = try file(of: origin.store).map { WitnessKeeper($0, delivered) }
+    // For the first write, if what is kept is older.
+    if let stored, let created { witness?.note(stored, of: created) }
+    guard let kept = try witness?.file.load(), created == nil || kept.created == created else {
+      return stored
+    }
+    switch try state(of: kept.cursor.token) {
+    // Purged: only the cursor in the database can say what is missing.
+    case .expired: return stored
+    case nil:
+      // The cursor was removed, and not lost with the end of the history: the watcher begins anew.
+      guard let stored else { return nil }
+      delivered.replace(with: kept.delivered)
+      guard stored.isBefore(kept.cursor) else { return stored }
+      witness?.drop()
+      try durable.move(to: kept.cursor, over: connection)
+      return kept.cursor
+    default:
+      witness?.drop()
+      delivered.replace(with: kept.delivered)
+      advice = advice(witness?.file.path ?? "", stored)
+      return kept.cursor
+    }
+  }
+
+  /// What is wrong with a token; nil if it is one of this history.
+  private func state(of token: ChangeToken) throws -> StoreError.TokenProblem? {
+    do {
+      try source.verify(token)
+      return nil
+    } catch let error as StoreError {
+      guard case .token(let problem) = error.kind else { throw error }
+      return problem
+    }
+  }
+
+  private func advice(_ path: String, _ stored: HistoryCursor?) -> String {
+    let other =
+      stored.map { "To continue after the cursor in the database instead, \($0.token)" }
+      ?? "To begin anew without a cursor instead"
+    return """
+      --on-expired snapshot begins again with the present list of events. \(other), remove the witness "\(path)". \
+      A watcher that follows a copy of the database needs another name.
+      """
+  }
+
+  private func file(of store: Timestamp) throws -> WitnessFile? {
+    switch place {
+    case .none: return nil
+    case .file(let path): return WitnessFile(path, of: durable.name)
+    case .stateFolder:
+      do throws(WitnessPlace.Unusable) {
+        return WitnessFile(
+          try WitnessPlace.path(of: durable.name, store: store), of: durable.name)
+      } catch {
+        report(error.reason)
+        return nil
+      }
+    }
+  }
+
+  private func report(_ reason: String) {
+    guard !hasReported else { return }
+    hasReported = true
+    diagnostics.note(
+      "watcher \"\(durable.name)\" has no witness: \(reason)",
+      hint:
+        "Name a file with --state, so that the watcher notices what a restored database has lost.")
+  }
+
+  // MARK: - Storing
+
+  /// Stores the cursor that the watcher begins at.
+  func begin(at cursor: HistoryCursor) throws {
+    let connection = try source.connected()
+    if created != nil { try keep(cursor) }
+    try durable.begin(at: cursor, over: connection)
+    // It is another one if the database has lost it.
+    let made = try durable.origin(over: connection).cursor
+    guard made != created else { return }
+    created = made
+    try keep(cursor)
+  }
+
+  /// Stores a cursor. Everything up to there must have been handed over.
+  func save(_ cursor: HistoryCursor) throws {
+    try keep(cursor, mayWait: !source.follower.isAtEnd)
+    try durable.move(to: cursor, over: try source.connected())
+  }
+
+  /// Writes what the witness does not have yet.
+  func settle() throws {
+    guard let witness else { return }
+    do {
+      try witness.settle()
+    } catch let error as FileError {
+      // A folder that was not chosen may be one that this account can only read.
+      guard !witness.hasWritten, case .stateFolder = place else { throw error }
+      report(error.message)
+      self.witness = nil
+    }
+  }
+
+  /// Records that the watcher is alive although its cursor has not moved.
+  func touch() throws { try durable.touch(over: try source.connected()) }
+
+  private func keep(_ cursor: HistoryCursor, mayWait: Bool = false) throws {
+    guard let created else { return }
+    witness?.note(cursor, of: created)
+    if !mayWait || witness?.isDue == true { try settle() }
+  }
+}
+
+extension HistoryCursor {
+  /// Whether it has less of the history than another cursor of the same history.
+  fileprivate func isBefore(_ other: HistoryCursor) -> Bool {
+    func done(_ cursor: HistoryCursor) -> Int64 { cursor.changes == 0 ? .max : cursor.changes }
+    return (token.number, done(self)) < (other.token.number, done(other))
+  }
+}

@@ -1,0 +1,307 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A named watcher after its database was restored to an earlier state, or lost transactions in a failover: the cursor
+/// in the database has gone back, and the witness has not.
+@Suite struct WitnessTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func watch(
+    _ arguments: [String], of database: TestDatabase, environment: [String: String] = [:]
+  ) throws -> ToolProcess {
+    try Tools.start(
+      "quake-watch", database.option + ["--json", "--name", "alerts"] + arguments,
+      environment: ["XDG_STATE_HOME": folder.path].merging(environment) { $1 },
+      folder: folder.path)
+  }
+
+  /// Runs a watch from the start to the end of the history.
+  private func run(
+    _ arguments: [String] = [], of database: TestDatabase, environment: [String: String] = [:]
+  ) throws -> ToolProcess.Outcome {
+    try watch(["--no-follow", "--from-start"] + arguments, of: database, environment: environment)
+      .exit()
+  }
+
+  /// The codes that a watch prints; its status must be 0.
+  private func codes(
+    _ arguments: [String] = [], of database: TestDatabase
+  ) throws -> [String?] {
+    let outcome = try run(arguments, of: database)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.isEmpty, "\(outcome.errors)")
+    return try outcome.lines.map { try JSONLine($0).string("code") }
+  }
+
+  private func insert(_ codes: String..., into database: TestDatabase) throws {
+    for code in codes {
+      try database.psql("insert into quake.quake (code, time) values ('\(code)', now());")
+    }
+  }
+
+  private func tokens(of database: TestDatabase) throws -> [String] {
+    try database.column(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+  }
+
+  private func cursor(in database: TestDatabase) throws -> String {
+    try database.value("select token from quake.watcher_lag where name = 'alerts'")
+  }
+
+  private var witness: String {
+    get throws {
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/quake/watch")
+      try #require(files.count == 1, "\(files)")
+      return folder.path + "/quake/watch/" + files[0]
+    }
+  }
+
+  /// The watcher has delivered a, b and c of both databases, d and e of the first alone. The cursor in the second is
+  /// after b, as in a backup from before the watcher read c.
+  private func restored() throws -> TestDatabase {
+    try insert("a", "b", into: database)
+    #expect(try codes(of: database) == ["a", "b"])
+    try insert("c", into: database)
+    let copy = try TestDatabase(copying: database)
+    #expect(try codes(of: database) == ["c"])
+    try insert("d", "e", into: database)
+    #expect(try codes(of: database) == ["d", "e"])
+    return copy
+  }
+
+  // MARK: - Restores
+
+  @Test func withoutAWitnessARestoreIsNotNoticed() throws {
+    let copy = try restored()
+    try insert("x", "y", into: copy)
+    #expect(try codes(["--no-witness"], of: copy) == ["c", "x", "y"])
+  }
+
+  @Test(arguments: [0, 1, 2, 3])
+  func aRestoreIsAnErrorThatNamesWhatIsLost(_ count: Int) throws {
+    let copy = try restored()
+    // So many transactions of its own give other nonces to numbers that were delivered.
+    for code in ["x", "y", "z"].prefix(count) { try insert(code, into: copy) }
+    let (told, here) = (try tokens(of: database), try tokens(of: copy))
+    for _ in 1...2 {
+      let outcome = try run(of: copy)
+      #expect(outcome.status == 65 && outcome.output.isEmpty)
+      let message =
+        count < 2
+        ? "token \(told[4]) is in the future\n  detail: The newest token here is \(here[2 + count])."
+        : "history diverged at token \(told[4])\n  detail: Transaction 5 is \(here[4]) here."
+      #expect(
+        outcome.errors.hasPrefix(
+          """
+          quake-watch: error: \(message) Transactions \(told[3]), \(told[4]), which this watcher has \
+          delivered, are not in this history any more.
+          """), "\(outcome.errors)")
+      #expect(outcome.errors.contains("after the cursor in the database instead, \(told[1])"))
+      #expect(outcome.errors.contains("remove the witness \"\(try witness)\""))
+      #expect(try cursor(in: copy) == told[1])
+    }
+    try FileManager.default.removeItem(atPath: witness)
+    #expect(try codes(of: copy) == ["c"] + ["x", "y", "z"].prefix(count))
+  }
+
+  @Test func onRequestARestoreNamesWhatIsLostAndBeginsAgainWithASnapshot() throws {
+    let copy = try restored()
+    try insert("x", "y", "z", into: copy)
+    let told = try tokens(of: database)
+    let outcome = try run(["--on-expired", "snapshot"], of: copy)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("Transactions \(told[3]), \(told[4]), which"))
+    let lines = try outcome.lines.map(JSONLine.init)
+    #expect(lines.map { $0.string("op") } == ["reset"] + Array(repeating: "snapshot", count: 6))
+    #expect(lines[0].string("reason") == "diverged" && lines[0].string("after") == told[4])
+    #expect(lines[0].text.contains("\"lost\":[\"\(told[3])\",\"\(told[4])\"]"), "\(lines[0].text)")
+    // It is reported once.
+    try insert("after", into: copy)
+    #expect(try codes(of: copy) == ["after"])
+    #expect(try cursor(in: copy) == tokens(of: copy).last)
+  }
+
+  @Test(arguments: [["--exec"], ["--exec-batch"]])
+  func aCommandGetsWhatIsLost(_ option: [String]) throws {
+    let copy = try restored()
+    try insert("x", "y", into: copy)
+    let told = try tokens(of: database)
+    let outcome = try run(["--on-expired", "snapshot"] + option + ["cat"], of: copy)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let reset = try #require(outcome.lines.first)
+    #expect(reset.contains("\"lost\":[\"\(told[3])\",\"\(told[4])\"]"), "\(reset)")
+    #expect(outcome.lines.count == 6)
+  }
+
+  /// The backup is older than the watcher: the restored database has no cursor of that name.
+  @Test func aRestoreFromBeforeTheFirstStartIsNoticed() throws {
+    try insert("a", into: database)
+    let copy = try TestDatabase(copying: database)
+    #expect(try codes(of: database) == ["a"])
+    try insert("b", into: database)
+    #expect(try codes(of: database) == ["b"])
+    let told = try tokens(of: database)
+    let outcome = try run(of: copy)
+    #expect(outcome.status == 65 && outcome.output.isEmpty)
+    #expect(outcome.errors.contains("Transaction \(told[1]), which this watcher has delivered, is"))
+    #expect(try run(["--on-expired", "snapshot"], of: copy).status == 0)
+    #expect(try codes(of: copy).isEmpty)
+  }
+
+  /// More than the witness remembers.
+  @Test func theLastHundredAreNamed() throws {
+    let copy = try TestDatabase(copying: database)
+    let connection = try database.connect()
+    for number in 1...130 {
+      try connection.run("insert into quake.quake (code, time) values ('e\(number)', now())")
+    }
+    #expect(try codes(of: database).count == 130)
+    let told = try tokens(of: database)
+    let outcome = try run(of: copy)
+    #expect(outcome.status == 65)
+    #expect(
+      outcome.errors.contains("Transactions \(told[30...].joined(separator: ", ")), which"))
+    #expect(outcome.errors.contains("Transactions before these may be lost, too."))
+  }
+
+  // MARK: - Crashes
+
+  /// A crash after the witness was written, and before the cursor in the database moved.
+  @Test func aWitnessThatIsAheadRepeatsNothing() throws {
+    try insert("a", "b", "c", into: database)
+    #expect(try codes(of: database).count == 3)
+    let last = try cursor(in: database)
+    let first = try #require(try tokens(of: database).first)
+    try database.psql(
+      "update quake.watcher set token = 1, nonce = split_part('\(first)', '.', 2);")
+    #expect(try codes(of: database).isEmpty)
+    #expect(try cursor(in: database) == last)
+  }
+
+  /// An older file, as after a restore of the folder or a run on another machine.
+  @Test func aWitnessThatIsBehindSkipsAndRepeatsNothing() throws {
+    try insert("a", into: database)
+    #expect(try codes(of: database) == ["a"])
+    let old = try Data(contentsOf: URL(fileURLWithPath: witness))
+    try insert("b", "c", into: database)
+    #expect(try codes(of: database) == ["b", "c"])
+    try old.write(to: URL(fileURLWithPath: witness))
+    #expect(try codes(of: database).isEmpty)
+    try insert("d", into: database)
+    #expect(try codes(of: database) == ["d"])
+  }
+
+  @Test func aKilledWatcherGivesNoFalseAlarmAndSkipsNothing() throws {
+    var printed: [String] = []
+    for round in 1...6 {
+      let watcher = try watch(["--from-start"], of: database)
+      for number in 1...5 { try insert("e\(round)-\(number)", into: database) }
+      while printed.last != "e\(round)-\(round % 5 + 1)" {
+        printed.append(try JSONLine(watcher.line()).string("code") ?? "")
+      }
+      watcher.signal(SIGKILL)
+      printed += try watcher.exit().lines.map { try JSONLine($0).string("code") ?? "" }
+    }
+    printed += try codes(of: database).compactMap { $0 }
+    let all = try database.column(
+      "select code from quake.quake_version order by id")
+    var distinct: [String] = []
+    for code in printed where !distinct.contains(code) { distinct.append(code) }
+    #expect(distinct == all)
+  }
+
+  // MARK: - Which witness
+
+  @Test func aRemovedCursorBeginsAnew() throws {
+    try insert("a", "b", into: database)
+    #expect(try codes(of: database) == ["a", "b"])
+    try Tools.succeed(
+      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+    #expect(try codes(["--limit", "1"], of: database) == ["a"])
+    // The same on another machine: the witness here is that of the cursor before.
+    try Tools.succeed(
+      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+    #expect(try codes(["--limit", "1", "--no-witness"], of: database) == ["a"])
+    #expect(try codes(of: database) == ["b"])
+  }
+
+  @Test func storesDoNotShareAWitness() throws {
+    let other = try TestDatabase.empty()
+    try Tools.succeed("quake-admin", ["migrate"] + other.option)
+    for store in [database, other] {
+      try insert("a", into: store)
+      #expect(try codes(of: store) == ["a"])
+    }
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/quake/watch")
+    #expect(files.count == 2 && files.allSatisfy { $0.hasPrefix("alerts-") }, "\(files)")
+  }
+
+  @Test func theStateOptionNamesTheFile() throws {
+    try insert("a", into: database)
+    #expect(try codes(["--state", "mine"], of: database) == ["a"])
+    let token = try cursor(in: database)
+    let text = try String(contentsOfFile: folder.path + "/mine", encoding: .utf8)
+    #expect(text.hasPrefix(token + "\nwatcher alerts\ncreated "), "\(text)")
+    #expect(text.hasSuffix("\ndelivered \(token)\n"), "\(text)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/quake"))
+
+    let both = try run(["--no-witness", "--state", "mine"], of: database)
+    #expect(both.status == 64 && both.errors.contains("it excludes --no-witness"))
+    let unnamed = try Tools.run("quake-watch", ["--no-witness"] + database.option)
+    #expect(unnamed.status == 64 && unnamed.errors.contains("is for --name"))
+  }
+
+  @Test func aDamagedWitnessIsAnErrorThatSaysWhatToDo() throws {
+    try insert("a", into: database)
+    #expect(try codes(of: database) == ["a"])
+    let path = try witness
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    for damaged in ["", "\n", "nonsense\n", String(text.dropLast(5)), text + "more\n"] {
+      try damaged.write(toFile: path, atomically: false, encoding: .utf8)
+      let outcome = try run(of: database)
+      #expect(outcome.status == 65, "\(outcome.errors)")
+      #expect(outcome.errors.contains("file \"\(path)\" is not a witness, or is damaged"))
+      #expect(outcome.errors.contains("remove it: the watcher then continues"))
+      #expect(try codes(["--no-witness"], of: database).isEmpty)
+    }
+    try text.replacing("watcher alerts", with: "watcher other")
+      .write(toFile: path, atomically: false, encoding: .utf8)
+    let foreign = try run(of: database)
+    #expect(foreign.status == 65 && foreign.errors.contains("is the witness of watcher \"other\""))
+    try FileManager.default.removeItem(atPath: path)
+    try insert("b", into: database)
+    #expect(try codes(of: database) == ["b"])
+  }
+
+  @Test func withoutAFolderAWatcherSaysSoAndRuns() throws {
+    try insert("a", into: database)
+    try folder.write(".local", "")
+    for (home, words) in [
+      ("", "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set"),
+      ("/dev/null/home", "home folder \"/dev/null/home\": Not a directory"),
+      (folder.path, "could not create folder \"\(folder.path)/.local\": File exists"),
+    ] {
+      let outcome = try run(
+        of: database, environment: ["XDG_STATE_HOME": "", "HOME": home])
+      #expect(outcome.status == 0)
+      #expect(
+        outcome.errors.contains("watcher \"alerts\" has no witness: \(words)"),
+        "\(outcome.errors)")
+    }
+    let chosen = try run(["--state", "none/witness"], of: database)
+    #expect(chosen.status == 1, "\(chosen.errors)")
+    #expect(chosen.errors.contains("could not write witness \"none/witness\""))
+    // systemd's StateDirectory= has precedence.
+    let service = try run(
+      of: database, environment: ["STATE_DIRECTORY": "\(folder.path)/service:/nowhere"])
+    #expect(service.status == 0 && service.errors.isEmpty, "\(service.errors)")
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/service/watch"))
+  }
+}
