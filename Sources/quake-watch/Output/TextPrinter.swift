@@ -44,6 +44,8 @@ final class TextPrinter: ChangeHandler {
     return cursor
   }
 
+  func checkReader() throws { try output.checkReader() }
+
   /// Each line counts by itself.
   var openTransaction: ChangeToken? { nil }
 }
@@ -94,6 +96,8 @@ final class JSONPrinter: ChangeHandler {
     return cursor
   }
 
+  func checkReader() throws { try output.checkReader() }
+
   /// Each line counts by itself.
   var openTransaction: ChangeToken? { nil }
 }
@@ -120,6 +124,8 @@ protocol ChangeHandler {
   /// - Returns: How far it has been handed over: to `cursor`, or to before an incomplete transaction; nil
   ///   when that is no further than at the last flush.
   func flush(at cursor: HistoryCursor) throws -> HistoryCursor?
+  /// Throws if nobody takes what is handed over any longer.
+  func checkReader() throws
   /// The incomplete transaction, which is handed over when it is complete.
   var openTransaction: ChangeToken? { get }
 }
@@ -128,6 +134,7 @@ extension ChangeHandler {
   func shows(_ change: Change) -> Bool { true }
   var takesTransactions: Bool { false }
   func tell(heldBack count: Int) {}
+  func checkReader() throws {}
 }
 
 /// The handler stopped before everything was handed over.
