@@ -67,7 +67,11 @@ package struct Failure {
       "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
     case (.server, SQLState.undefinedTable), (.server, SQLState.undefinedColumn),
       (.server, SQLState.undefinedFunction), (.server, SQLState.invalidSchemaName):
-      "Run \"quake-admin migrate\" on this database."
+      // The schema had the version of this program when it connected, so a migration would change nothing.
+      """
+      The schema lacks something that this program uses: it was changed by hand, or migrated while the program ran. \
+      "quake-admin migrate --status" compares it with that program's.
+      """
     case (.server, SQLState.diskFull):
       "The server's disk is full. Nothing was stored; free space and repeat the command."
     case (.server, SQLState.readOnlyTransaction):
