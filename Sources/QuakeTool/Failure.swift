@@ -1,5 +1,6 @@
 package import Basics
 package import CommandLine
+internal import EmbeddedPostgres
 internal import Postgres
 internal import QuakeSchema
 
@@ -39,6 +40,10 @@ package struct Failure {
     var message = error.message
     var hint = error.hint
     if let error = error as? PostgresError {
+      if let full = DatabaseAccess.fullDisk(after: error) {
+        self.init(ExitStatus(error.category), full.message, detail: full.detail, hint: full.hint)
+        return
+      }
       if !error.sqlState.isEmpty, error.kind != .interrupted {
         message += " (SQLSTATE \(error.sqlState))"
       }
