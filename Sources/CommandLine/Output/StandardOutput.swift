@@ -96,7 +96,8 @@ package final class StandardOutput {
 
 /// Why output could not be written.
 package enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The reader has closed its end (EPIPE): the program should end quietly, with status 0.
+  /// The reader has closed its end (EPIPE): the program should end quietly. That is no failure, unless it was to follow
+  /// something.
   case closed
   /// The system refused; `code` is its errno.
   case failed(code: Int32)
