@@ -64,7 +64,8 @@ extension EmbeddedServer {
     try check(outcome, message)
     // It exits with status 0 even if the statement failed.
     if Self.mentions(outcome, "ERROR:") || Self.mentions(outcome, "FATAL:") {
-      throw EmbeddedServerError(.unavailable, message, detail: Files.lastLines(outcome.errors))
+      throw fullDisk(after: outcome.errors)
+        ?? EmbeddedServerError(.unavailable, message, detail: Files.lastLines(outcome.errors))
     }
   }
 
@@ -96,8 +97,9 @@ extension EmbeddedServer {
     switch outcome.ending {
     case .exited(0): return
     case .exited:
-      throw EmbeddedServerError(
-        .unavailable, message, detail: Files.lastLines(outcome.output + outcome.errors))
+      let output = outcome.output + outcome.errors
+      throw fullDisk(after: output)
+        ?? EmbeddedServerError(.unavailable, message, detail: Files.lastLines(output))
     case .signalled(let signal):
       throw EmbeddedServerError(
         .tryLater, message, detail: "It was interrupted by signal \(signal).")
@@ -111,8 +113,9 @@ extension EmbeddedServer {
   ) throws(EmbeddedServerError) {
     let code = Files.write(text, to: path, appending: appending)
     guard code == 0 else {
-      throw EmbeddedServerError(
-        .unavailable, "could not write file \"\(path)\": \(Files.reason(code))")
+      throw fullDisk(code: code)
+        ?? EmbeddedServerError(
+          .unavailable, "could not write file \"\(path)\": \(Files.reason(code))")
     }
   }
 

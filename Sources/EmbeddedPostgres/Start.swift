@@ -97,8 +97,10 @@ extension EmbeddedServer {
     defer { close(nothing) }
     let words = Files.openOwn(folder.startLog, O_WRONLY | O_APPEND)
     guard nothing >= 0, words >= 0 else {
-      throw EmbeddedServerError(
-        .unavailable, "could not open file \"\(folder.startLog)\": \(Files.reason(errno))")
+      let code = errno
+      throw fullDisk(code: code)
+        ?? EmbeddedServerError(
+          .unavailable, "could not open file \"\(folder.startLog)\": \(Files.reason(code))")
     }
     defer { close(words) }
     guard flock(words, LOCK_EX | LOCK_NB) == 0, Postmaster.current(folder) == nil else {
@@ -150,13 +152,12 @@ extension EmbeddedServer {
     let words = Files.read(folder.startLog, last: 16 << 10) ?? []
     if Files.contains(words, "pre-existing shared memory block") { return .othersUseTheData }
     if Postmaster.current(folder) != nil { return .anotherIsThere }
-    var detail = Files.lastLines(words)
-    if Files.contains(words, "redirecting log output") {
-      detail = Files.lastLines(Files.read(folder.currentLogFile, last: 4 << 10) ?? [])
-    }
-    throw EmbeddedServerError(
-      .unavailable, "could not start the embedded server", detail: detail,
-      hint: "Its log: \(folder.currentLogFile).")
+    let isInLog = Files.contains(words, "redirecting log output")
+    let output = isInLog ? Files.read(folder.currentLogFile, last: 4 << 10) ?? [] : words
+    throw fullDisk(after: output)
+      ?? EmbeddedServerError(
+        .unavailable, "could not start the embedded server", detail: Files.lastLines(output),
+        hint: "Its log: \(folder.currentLogFile).")
   }
 
   private func timeoutError() -> EmbeddedServerError {

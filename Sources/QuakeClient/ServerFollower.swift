@@ -84,17 +84,18 @@ package final class ServerFollower {
   package func newestCursor() throws -> HistoryCursor {
     for _ in 0..<Self.attempts {
       try open([])
-      switch try next() {
+      let event = try next()
+      switch event {
       case .heartbeat(let token):
         move(to: HistoryCursor(token: token))
         hasReachedEnd = true
         return HistoryCursor(token: token)
-      case .change(let change, let after):
+      case .change(let change, _, _):
         // The stream has begun in the middle of a transaction.
         guard change.position > 0 else { continue }
         let cursor = HistoryCursor(token: change.transaction.token, changes: change.position)
         move(to: cursor)
-        pending = .change(change, after)
+        pending = event
         return cursor
       case .snapshot, .beginning, .reset: throw Self.outOfPlace
       }
@@ -263,8 +264,16 @@ package final class ServerFollower {
       pending = nil
       switch event {
       case nil: return true
-      case .change(let change, let after):
+      case .change(let change, let after, let predecessor):
         try check(change)
+        if let gap = gap(before: change, predecessor) {
+          // The changes of this page are delivered before the error.
+          guard count == 0 else {
+            pending = event
+            return false
+          }
+          throw gap.error(because: Self.causeOfGaps)
+        }
         pending = event
         try body(change)
         pending = nil
@@ -273,6 +282,13 @@ package final class ServerFollower {
       case .heartbeat(let token):
         // A server that knows less than this reader has not come to the end.
         guard let before = cursor, token.number >= before.token.number else { continue }
+        if let gap = gap(before: token) {
+          guard count == 0 else {
+            pending = event
+            return false
+          }
+          throw gap.error(because: Self.causeOfGaps)
+        }
         cursor = HistoryCursor(token: token)
         move(to: HistoryCursor(token: token))
         hasReachedEnd = true
@@ -312,6 +328,28 @@ package final class ServerFollower {
         hint: "Please report this.")
     }
   }
+
+  /// What is missing between the cursor and a change. With a filter, what does not pass it is missing as well.
+  private func gap(before change: Change, _ predecessor: String?) -> HistoryGap? {
+    let next = change.transaction.token
+    guard filter.isEmpty, let cursor, cursor.token != next else { return nil }
+    guard cursor.changes == 0 else {
+      return HistoryGap(in: cursor.token, changes: cursor.changes)
+    }
+    return HistoryGap(after: cursor.token, next: next, predecessor: predecessor)
+  }
+
+  /// What is missing between the cursor and the end of the history, of which the server says that all has been sent.
+  private func gap(before end: ChangeToken) -> HistoryGap? {
+    guard filter.isEmpty, let cursor, cursor != HistoryCursor(token: end) else { return nil }
+    return cursor.changes == 0
+      ? HistoryGap(after: cursor.token, end: end)
+      : HistoryGap(in: cursor.token, changes: cursor.changes)
+  }
+
+  private static let causeOfGaps = """
+    The server, or a proxy in front of it, left them out, or its database lacks them, which "quake-query verify" shows.
+    """
 
   private static let outOfPlace = ServerError(
     .badAnswer, "the server sent an event out of place",

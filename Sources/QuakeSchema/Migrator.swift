@@ -137,17 +137,17 @@ package struct Migrator {
           Run "quake-admin migrate" on it, or "quake-ingest run", which migrates by itself.
           """)
     }
+    if ledger != expected {
+      // Throws the reason if a program of another line created the database, which no migration helps.
+      _ = try Migrator(connection: connection, program: "").status()
+    }
     if ledger < expected {
       throw StoreError(
         .schema,
         "the schema of \(connection.label) is at version \(ledger), this program needs \(expected)",
         hint: "Run \"quake-admin migrate\" on it.")
     }
-    if ledger > expected {
-      // Throws the reason if a program of another line created the database.
-      _ = try Migrator(connection: connection, program: "").status()
-      throw newer(ledger, than: expected)
-    }
+    if ledger > expected { throw newer(ledger, than: expected) }
   }
 
   private static func readVersions(_ connection: Connection) throws -> Int? {

@@ -19,13 +19,14 @@ package final class EventServer: Sendable {
   /// - Parameters:
   ///   - onAccess: Called for each request that has ended, on a thread of the server.
   ///   - onFailure: Called with what failed and why, if the client is told less.
-  ///   - onNotice: Called with a sentence when the streams lose the database, and when they have it again.
+  ///   - onNotice: Called with a message for the log, such as when the streams lose the database, and when they have it
+  ///     again.
   /// - Throws: `ListenError` if the address cannot be used; errors of starting threads and the HTTP library. The
   ///   threads that were started end then. The database is not needed yet.
   package init(
     _ settings: Settings, onAccess: @escaping @Sendable (AccessRecord) -> Void,
     onFailure: @escaping @Sendable (_ target: String, _ error: any Error) -> Void,
-    onNotice: @escaping @Sendable (_ sentence: String) -> Void
+    onNotice: @escaping @Sendable (ServerNotice) -> Void
   ) throws {
     parts = try ServerParts(settings, onNotice: onNotice)
     let observer = Self.observer(parts.metrics, onAccess, onFailure)
@@ -268,7 +269,7 @@ struct ServerParts: Sendable {
 
   /// Makes the parts, and starts nothing.
   init(
-    _ settings: EventServer.Settings, onNotice: @escaping @Sendable (_ sentence: String) -> Void
+    _ settings: EventServer.Settings, onNotice: @escaping @Sendable (ServerNotice) -> Void
   ) throws {
     pool = QueryPool(
       QueryPool.Settings(

@@ -3,6 +3,7 @@ package import CommandLine
 package import EmbeddedPostgres
 package import Postgres
 package import QuakeSchema
+internal import Synchronization
 
 /// Finds a tool's database: `--database`, else `DATABASE_URL`, else libpq's `PG*` variables, else the key `database`
 /// of the user's or the system's configuration file, else the embedded server, which is started if it does not run.
@@ -76,6 +77,7 @@ package struct DatabaseAccess {
     } else {
       let server = try Self.embeddedServer()
       embedded = server
+      Self.used.withLock { $0 = server }
       settings = ConnectionSettings(server.conninfo, applicationName: tool)
     }
     do throws(PostgresError) {
@@ -88,6 +90,16 @@ package struct DatabaseAccess {
       throw PostgresError(
         kind: error.kind, message: "\(place): key 'database': \(error.message)", hint: error.hint)
     }
+  }
+
+  /// The embedded server that this program uses; nil if it uses none.
+  private static let used = Mutex<EmbeddedServer?>(nil)
+
+  /// The error for a full disk under the embedded server, if that is why a statement or a connection failed.
+  static func fullDisk(after error: PostgresError) -> EmbeddedServerError? {
+    let isCertain = error.sqlState == SQLState.diskFull
+    guard isCertain || error.kind == .connection else { return nil }
+    return used.withLock { $0 }?.fullDisk(error.message, isCertain: isCertain)
   }
 
   /// The embedded server in the folder that the environment names.

@@ -1,5 +1,6 @@
 package import Basics
 package import CommandLine
+internal import EmbeddedPostgres
 internal import Postgres
 internal import QuakeSchema
 
@@ -39,6 +40,10 @@ package struct Failure {
     var message = error.message
     var hint = error.hint
     if let error = error as? PostgresError {
+      if let full = DatabaseAccess.fullDisk(after: error) {
+        self.init(ExitStatus(error.category), full.message, detail: full.detail, hint: full.hint)
+        return
+      }
       if !error.sqlState.isEmpty, error.kind != .interrupted {
         message += " (SQLSTATE \(error.sqlState))"
       }
@@ -67,7 +72,11 @@ package struct Failure {
       "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
     case (.server, SQLState.undefinedTable), (.server, SQLState.undefinedColumn),
       (.server, SQLState.undefinedFunction), (.server, SQLState.invalidSchemaName):
-      "Run \"quake-admin migrate\" on this database."
+      // The schema had the version of this program when it connected, so a migration would change nothing.
+      """
+      The schema lacks something that this program uses: it was changed by hand, or migrated while the program ran. \
+      "quake-admin migrate --status" compares it with that program's.
+      """
     case (.server, SQLState.diskFull):
       "The server's disk is full. Nothing was stored; free space and repeat the command."
     case (.server, SQLState.readOnlyTransaction):

@@ -3,7 +3,7 @@ import CommandLine
 import QuakeServer
 import QuakeTool
 
-/// The log of the requests: a line for each. Text from clients is made safe to print.
+/// The log of the server: a line for each request, and its messages. Text from clients is made safe to print.
 struct AccessLog: Sendable {
   private let diagnostics: Diagnostics
 
@@ -35,6 +35,17 @@ struct AccessLog: Sendable {
     diagnostics.warning(
       "could not answer \(Self.printable(target)): \(failure.message)", detail: failure.detail,
       hint: failure.hint)
+  }
+
+  /// Writes a message of the server.
+  func write(_ notice: ServerNotice) {
+    let hint = notice.hint
+    switch notice.level {
+    case .note: diagnostics.note(notice.message, detail: notice.detail, hint: hint)
+    case .warning: diagnostics.warning(notice.message, detail: notice.detail, hint: hint)
+    case .error:
+      diagnostics.error(notice.message, detail: notice.detail, hints: hint.map { [$0] } ?? [])
+    }
   }
 
   /// The most characters of a target that are written.

@@ -200,7 +200,7 @@ struct ServeCommand {
     let logsAccess = logsAccess
     let server = try EventServer(
       settings, onAccess: { if logsAccess { log.write($0) } },
-      onFailure: { log.failed($0, $1) }, onNotice: { [diagnostics] in diagnostics.note($0) })
+      onFailure: { log.failed($0, $1) }, onNotice: { log.write($0) })
     let manager = ServiceManager(
       socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
       watched: Environment.value("WATCHDOG_PID"))

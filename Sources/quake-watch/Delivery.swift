@@ -352,8 +352,9 @@ final class Delivery {
   }
 
   /// Prints a heartbeat, tells the database that the watcher runs, and reports what the limit of the rate held
-  /// back, if they are due although nothing was committed.
+  /// back, if they are due although nothing was committed. Ends the watch if the reader of the output has ended.
   func showLife() throws {
+    try handler.checkReader()
     if signOfLife.fireIfDue() { try cursorStore.touch() }
     settings.gate?.reportIfDue()
     guard let cursor = source.cursor, cursor.changes == 0, heartbeat?.fireIfDue() == true else {

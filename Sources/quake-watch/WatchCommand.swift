@@ -82,13 +82,16 @@ struct WatchCommand {
         "quake-watch --url http://quakes.example.org:8080 --state cursor",
         "follow a quake-serve instead of a database"),
     ],
-    environment: DatabaseAccess.environment + CommandVariables.help, exitStatuses: Tool.exitStatuses
-  )
+    environment: DatabaseAccess.environment + CommandVariables.help,
+    exitStatuses: (Tool.exitStatuses + [
+      .init(.outputClosed, "the reader of the output has ended; 0 with --no-follow")
+    ]).sorted { $0.status.rawValue < $1.status.rawValue })
 
   private let watcher: any Watcher
   private let commands: (any CommandHandler)?
   private let gate: RateGate?
   private let storesCursor: Bool
+  private let follows: Bool
   private let diagnostics: Diagnostics
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
@@ -144,6 +147,7 @@ struct WatchCommand {
     self.watcher = watcher
     self.commands = commands
     self.gate = gate
+    follows = arguments.flag("follow")
     storesCursor = arguments.isGiven("state") || arguments.isGiven("name")
     self.diagnostics = diagnostics
   }
@@ -159,6 +163,11 @@ struct WatchCommand {
       return .ok
     } catch let stop as HandOverStopped {
       return end(stop)
+    } catch OutputError.closed where follows {
+      // Quietly, because a person may have ended the reader, as "head" does; but a service manager is to start
+      // both again.
+      diagnostics.verbose("the reader of the output has ended")
+      return .outputClosed
     }
   }
 

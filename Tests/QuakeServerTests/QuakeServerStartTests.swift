@@ -16,7 +16,7 @@ import Testing
 
     deinit { gone.add(1) }
 
-    func take(_ sentence: String) {}
+    func take(_ notice: ServerNotice) {}
   }
 
   private let database: TestDatabase

@@ -61,6 +61,12 @@ package final class StandardOutput {
     stallWatch?.reset()
   }
 
+  /// Throws ``OutputError/closed`` if the reader has closed its end, also if there is nothing to write.
+  package func checkReader() throws(OutputError) {
+    if failure == nil, Descriptor.hasNoReader(descriptor) { failure = .closed }
+    if let failure { throw failure }
+  }
+
   /// Returns errors instead of throwing them, because closures of the standard library lose their type.
   private func attempt(_ bytes: UnsafeRawBufferPointer) -> OutputError? {
     if let failure { return failure }
@@ -90,7 +96,8 @@ package final class StandardOutput {
 
 /// Why output could not be written.
 package enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The reader has closed its end (EPIPE): the program should end quietly, with status 0.
+  /// The reader has closed its end (EPIPE): the program should end quietly. That is no failure, unless it was to follow
+  /// something.
   case closed
   /// The system refused; `code` is its errno.
   case failed(code: Int32)
@@ -127,6 +134,12 @@ enum Descriptor {
       }
     }
     return nil
+  }
+
+  /// Whether the descriptor is a pipe or a socket whose other end is closed.
+  static func hasNoReader(_ descriptor: Int32) -> Bool {
+    var state = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLERR | POLLHUP) != 0
   }
 
   static func writeAll(_ text: String, to descriptor: Int32) -> OutputError? {

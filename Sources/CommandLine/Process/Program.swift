@@ -109,6 +109,8 @@ package struct ExitStatus: RawRepresentable, Sendable, Hashable {
   package static let unavailable = ExitStatus(rawValue: 69)
   /// A bug in this program.
   package static let `internal` = ExitStatus(rawValue: 70)
+  /// The program that reads the output has ended before it got all.
+  package static let outputClosed = ExitStatus(rawValue: 74)
   /// Another program holds a lock; trying again later may work.
   package static let tryLater = ExitStatus(rawValue: 75)
   /// Not permitted.
@@ -125,6 +127,7 @@ package struct ExitStatus: RawRepresentable, Sendable, Hashable {
     case .badData: "bad input data"
     case .unavailable: "database or feed unavailable"
     case .internal: "internal error: please report it"
+    case .outputClosed: "the reader of the output has ended"
     case .tryLater: "try again later: a lock is held"
     case .notAllowed: "not allowed"
     case .schema: "database schema missing, newer or modified"

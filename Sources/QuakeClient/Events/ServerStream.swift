@@ -188,6 +188,8 @@ struct EventParser {
       event.name = String(decoding: value.prefix(100), as: UTF8.self)
     } else if name.elementsEqual("id".utf8) {
       event.id = String(decoding: value.prefix(100), as: UTF8.self)
+    } else if name.elementsEqual("predecessor".utf8) {
+      event.predecessor = String(decoding: value.prefix(100), as: UTF8.self)
     }
   }
 
@@ -202,13 +204,16 @@ struct ServerSentEvent {
   var name = ""
   /// The id of this event; nil if it has none.
   var id: String?
+  /// The token of the transaction before that of this change, if it is the first of its transaction. Servers before
+  /// this field name none.
+  var predecessor: String?
   var data: [UInt8] = []
 }
 
 /// An event of the stream of changes that the server sends.
 enum StreamEvent {
-  /// A change, and the cursor after it.
-  case change(Change, HistoryCursor)
+  /// A change, the cursor after it, and the transaction before that of the change, if the server names it.
+  case change(Change, HistoryCursor, predecessor: String?)
   /// The list that was asked for begins, as of the token.
   case beginning(ChangeToken)
   /// An event of the present list.
@@ -262,7 +267,7 @@ struct StreamEventParser {
       problem = "its id is not the cursor after it"
       return nil
     }
-    return .change(change, cursor)
+    return .change(change, cursor, predecessor: event.predecessor)
   }
 
   private func heartbeat(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {

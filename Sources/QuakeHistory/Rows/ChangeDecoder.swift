@@ -91,14 +91,13 @@ enum ChangeDecoder {
   /// A transaction from its address and its whole row, with the one before it.
   static func link(client: BinaryValue, row: BinaryValue) throws -> HistoryLink {
     guard var fields = CompositeFields(row) else { throw incomplete }
-    let transaction = try transaction(client.text) { fields.next() }
-    let predecessor = fields.next().text
+    let transaction = try transaction(client.text, hasPredecessor: true) { fields.next() }
     guard !fields.isCutShort else { throw incomplete }
-    return HistoryLink(transaction: transaction, predecessor: predecessor)
+    return HistoryLink(transaction: transaction)
   }
 
   private static func transaction(
-    _ client: String?, next: () -> BinaryValue
+    _ client: String?, hasPredecessor: Bool = false, next: () -> BinaryValue
   ) throws -> ChangeTransaction {
     guard let number = next().integer, let nonce = next().text,
       let token = ChangeToken(number: number, nonce: nonce)
@@ -117,7 +116,8 @@ enum ChangeDecoder {
     return ChangeTransaction(
       token: token, author: author, context: context, application: application, user: user ?? "",
       processID: Int(process ?? 0), client: client, at: Timestamp(microseconds: at),
-      importID: next().integer, counts: counts)
+      importID: next().integer, counts: counts,
+      predecessor: hasPredecessor ? next().text : nil)
   }
 
   private static let incomplete = StoreError(

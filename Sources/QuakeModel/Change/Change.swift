@@ -65,13 +65,29 @@ public final class ChangeTransaction: Sendable {
   /// The number of its changes of each kind.
   public let counts: ChangeCounts
 
+  /// The token of the transaction before it in commit order. Its number alone, if the transaction's isolation level
+  /// hid the nonce from it; nil if it is not known.
+  package let predecessor: String?
+
   /// The number of its changes.
   public var changeCount: Int64 { counts.total }
 
   /// A transaction of the given parts.
-  public init(
+  public convenience init(
     token: ChangeToken, author: String?, context: String?, application: String?, user: String,
     processID: Int, client: String?, at: Timestamp, importID: Int64?, counts: ChangeCounts
+  ) {
+    self.init(
+      token: token, author: author, context: context, application: application, user: user,
+      processID: processID, client: client, at: at, importID: importID, counts: counts,
+      predecessor: nil)
+  }
+
+  /// A transaction of the given parts, with the one before it.
+  package init(
+    token: ChangeToken, author: String?, context: String?, application: String?, user: String,
+    processID: Int, client: String?, at: Timestamp, importID: Int64?, counts: ChangeCounts,
+    predecessor: String?
   ) {
     self.token = token
     self.author = author
@@ -83,6 +99,7 @@ public final class ChangeTransaction: Sendable {
     self.at = at
     self.importID = importID
     self.counts = counts
+    self.predecessor = predecessor
   }
 }
 

@@ -15,6 +15,8 @@ package enum RoleAdvice {
     guard error.kind == .server, error.sqlState == SQLState.insufficientPrivilege,
       let names = RoleNames()
     else { return nil }
+    // The roles come after the schema, and none of them may create it.
+    if message.starts(with: ["permission", "denied", "for", "database"]) { return forNewSchema }
     let roles = Self.roles(for: message, statement: words(of: error.statement ?? ""))
     guard !roles.isEmpty, roles != Role.granted else { return general }
     let list = roles.map { names.name($0) }
@@ -23,6 +25,9 @@ package enum RoleAdvice {
       "Connect as \(others)\(others.isEmpty ? "" : " or ")\(list.last ?? ""), or as a member of it."
       + " If you have, run \"quake-admin roles create\", as after each migration and restore."
   }
+
+  private static let forNewSchema =
+    "Connect as the owner of the database or as a superuser: they may create the schema."
 
   /// The task of each role.
   private static var general: String {

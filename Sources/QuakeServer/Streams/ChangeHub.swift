@@ -27,19 +27,20 @@ final class ChangeHub: Sendable {
   private let mailbox: StreamMailbox
   private let pressure: StreamPressure
   private let ended: WakeEvent
-  private let report: @Sendable (String) -> Void
+  private let report: @Sendable (ServerNotice) -> Void
   private let advanced: @Sendable (ChangeToken) -> Void
   private let state = Mutex(State())
   private let isStopped = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - ended: Raised when the server ends.
-  ///   - report: Gets a sentence for the log when the database is lost and when it is back.
+  ///   - report: Gets a message for the log when the database is lost, when it is back, and when its history is not
+  ///     the one that was read.
   ///   - advanced: Gets the newest token that was read, each time it is another.
   init(
     _ settings: ConnectionSettings, mailbox: StreamMailbox, pressure: StreamPressure,
     ended: WakeEvent,
-    report: @escaping @Sendable (String) -> Void,
+    report: @escaping @Sendable (ServerNotice) -> Void,
     advanced: @escaping @Sendable (ChangeToken) -> Void
   ) {
     self.advanced = advanced
@@ -109,8 +110,9 @@ final class ChangeHub: Sendable {
     }
     guard (before == nil) != (problem == nil) else { return }
     report(
-      problem.map { "The streams have no connection to the database: \($0)" }
-        ?? "The streams follow the database.")
+      problem.map {
+        ServerNotice(.warning, "The streams have no connection to the database: \($0)")
+      } ?? ServerNotice(.note, "The streams follow the database."))
   }
 
   /// Notes why it polls, or nil if it listens; reports a change once.
@@ -121,8 +123,10 @@ final class ChangeHub: Sendable {
     }
     guard before != reason else { return }
     report(
-      reason.map { "The streams poll the database instead of listening: \($0)." }
-        ?? "The streams listen to the database.")
+      ServerNotice(
+        .note,
+        reason.map { "The streams poll the database instead of listening: \($0)." }
+          ?? "The streams listen to the database."))
   }
 
   /// Follows over one connection until it is lost.
@@ -145,12 +149,30 @@ final class ChangeHub: Sendable {
           note(error.message)
           _ = Connection.pause(for: HistoryFollower.pollInterval, wake: ended.descriptor)
         } else {
-          report("The streams begin anew: \(error.message)")
+          let before = follower.cursor
           try restart(follower, over: connection)
+          report(Self.notice(of: error, before: before, after: follower.cursor))
           _ = Connection.pause(for: .milliseconds(500), wake: ended.descriptor)
         }
       }
     }
+  }
+
+  /// The history is not the one that was read, or a part of it is missing.
+  private static func notice(
+    of error: StoreError, before: HistoryCursor?, after: HistoryCursor?
+  ) -> ServerNotice {
+    let (before, after) = (before.map { "\($0.token)" }, after.map { "\($0.token)" })
+    return ServerNotice(
+      .error, "The streams begin anew: \(error.message)",
+      detail: [
+        error.detail,
+        "They had read up to \(before ?? "0"), and continue after \(after ?? "0").",
+      ].compactMap { $0 }.joined(separator: " "),
+      hint: """
+        Find out whether the database was restored, failed over to a server that lacked transactions, or purged; \
+        "quake-query verify" walks through its history. Clients get a reset and the present list.
+        """)
   }
 
   private func begin(_ follower: HistoryFollower, over connection: Connection) throws {

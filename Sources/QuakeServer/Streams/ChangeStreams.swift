@@ -17,16 +17,16 @@ final class ChangeStreams: Sendable {
   /// Raised from the moment at which the streams end.
   private let ended: WakeEvent
   private let hasEnded = Atomic<Bool>(false)
-  private let report: @Sendable (String) -> Void
+  private let report: @Sendable (ServerNotice) -> Void
 
   /// - Parameters:
   ///   - connection: How to connect to the database: one connection follows the history, up to two more read
   ///     backlogs.
-  ///   - report: Gets a sentence for the log when clients must wait for the database, and when it is back.
+  ///   - report: Gets a message for the log when clients must wait for the database, and when it is back.
   ///   - advanced: Gets the newest token of the store, each time it is another.
   init(
     _ connection: ConnectionSettings, _ settings: StreamSettings = StreamSettings(),
-    report: @escaping @Sendable (String) -> Void = { _ in },
+    report: @escaping @Sendable (ServerNotice) -> Void = { _ in },
     advanced: @escaping @Sendable (ChangeToken) -> Void = { _ in }
   ) throws(WakeEvent.Failure) {
     self.settings = settings
@@ -57,7 +57,7 @@ final class ChangeStreams: Sendable {
       }
       loop.run()
     } catch {
-      report("The streams cannot be served: \(error.message)")
+      report(ServerNotice(.error, "The streams cannot be served: \(error.message)"))
       mailbox.closeForever()
     }
     hasEnded.store(true, ordering: .releasing)

@@ -2,6 +2,7 @@ import Basics
 import CommandLine
 import Postgres
 import QuakeFeed
+import QuakeHistory
 import QuakeModel
 import QuakeTool
 import QuakeWorker
@@ -22,6 +23,8 @@ final class Worker {
   private var lifeSign: PeriodicTimer
   /// Whether a notification of a refresh request may have arrived since the last query for requests.
   private var mayHaveRequests = true
+  /// What it has seen of the history, to notice a primary that lacks a part of it.
+  private var seen = SeenHistory()
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
 
   private var diagnostics: Diagnostics { context.diagnostics }
@@ -64,7 +67,10 @@ final class Worker {
         if let ready = feeds.filter({ $0.isReady(at: now) }).min(by: { $0.turn < $1.turn }) {
           // A request that arrived after the poll began needs another poll.
           if ready.isPolling { mayHaveRequests = true }
-          if try ready.advance(over: connection) == .ok { backoff.reset() }
+          if let status = try ready.advance(over: connection) {
+            if status == .ok { backoff.reset() }
+            try seen.advance(over: connection)
+          }
         } else {
           try workOrWait(over: connection)
         }
@@ -129,9 +135,10 @@ final class Worker {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
       if !isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
+      diagnostics.note("connected to the database again: \(regained.label)")
+      if let loss = try seen.resume(over: regained) { report(loss, over: regained) }
       connection = regained
       mayHaveRequests = true
-      diagnostics.note("connected to the database again: \(regained.label)")
     } catch let error as StoreError {
       throw error
     } catch let error as UnfitConnection {
@@ -140,6 +147,20 @@ final class Worker {
       diagnostics.verbose("still no database: \(error)")
       _ = service.wait(timeout: backoff.next())
     }
+  }
+
+  /// Reports that the server lacks a transaction that the worker has seen. The worker goes on: whatever happened, the
+  /// feeds are to be polled.
+  private func report(_ loss: StoreError, over connection: Connection) {
+    let message = "\(connection.label) has lost transactions: \(loss.message)"
+    diagnostics.error(
+      message, detail: "The worker had seen that transaction. \(loss.detail ?? "")",
+      hint: """
+        Find out whether a failover or a restore lost it. The worker polls on, and the feeds bring back the events that \
+        they still have; edits have to be made again. Readers with later tokens end with \
+        "history diverged".
+        """)
+    service.status(message)
   }
 
   /// Discards the connection, and with it the locks. Whether the connection was lost or the server refused a
@@ -199,6 +220,7 @@ final class Worker {
   private func acceptRequests(over connection: Connection) throws {
     guard !isDryRun, lifeSign.fireIfDue() || mayHaveRequests else { return }
     mayHaveRequests = false
+    try seen.advance(over: connection)
     try applyPauses(over: connection)
     // Requests that arrive during a poll are queried again after it.
     let held = feeds.filter { $0.isHeld && !$0.isPolling }

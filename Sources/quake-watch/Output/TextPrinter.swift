@@ -46,6 +46,8 @@ final class TextPrinter: ChangeHandler {
     return cursor
   }
 
+  func checkReader() throws { try output.checkReader() }
+
   /// Each line counts by itself.
   var openTransaction: ChangeToken? { nil }
 }
@@ -98,6 +100,8 @@ final class JSONPrinter: ChangeHandler {
     return cursor
   }
 
+  func checkReader() throws { try output.checkReader() }
+
   /// Each line counts by itself.
   var openTransaction: ChangeToken? { nil }
 }
@@ -127,6 +131,8 @@ protocol ChangeHandler {
   /// - Returns: How far it has been handed over: to `cursor`, or to before an incomplete transaction; nil
   ///   when that is no further than at the last flush.
   func flush(at cursor: HistoryCursor) throws -> HistoryCursor?
+  /// Throws if nobody takes what is handed over any longer.
+  func checkReader() throws
   /// The incomplete transaction, which is handed over when it is complete.
   var openTransaction: ChangeToken? { get }
 }
@@ -135,6 +141,7 @@ extension ChangeHandler {
   func shows(_ change: Change) -> Bool { true }
   var takesTransactions: Bool { false }
   func tell(heldBack count: Int) {}
+  func checkReader() throws {}
 }
 
 /// The handler stopped before everything was handed over.

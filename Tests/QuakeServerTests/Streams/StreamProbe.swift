@@ -72,6 +72,8 @@ final class StreamProbe {
   struct Event {
     var name = "message"
     var id: String?
+    /// The transaction before that of a change, if the change is its first.
+    var predecessor: String?
     var data = ""
 
     /// Token, position, operation and code, read without a parser: the soak reads a million of them.
@@ -189,6 +191,7 @@ final class StreamProbe {
       switch parts[0] {
       case "event": event.name = value
       case "id": event.id = value
+      case "predecessor": event.predecessor = value
       case "data": event.data += value
       default: event.name = "unknown field \(line)"
       }

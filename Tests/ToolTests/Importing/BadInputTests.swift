@@ -399,17 +399,9 @@ import Testing
 
   // MARK: The machine
 
-  private static let mayMount = geteuid() == 0 && canMount()
-
-  private static func canMount() -> Bool {
-    guard let folder = try? TemporaryFolder() else { return false }
-    let command = "mount -t tmpfs -o size=64k none '\(folder.path)' && umount '\(folder.path)'"
-    return (try? Tools.shell(command).status) == 0
-  }
-
   /// The database's files, also those of its temporary tables, are in a file system that is too
   /// small.
-  @Test(.enabled(if: mayMount, "only root may mount a small file system"))
+  @Test(.enabled(if: SmallDisk.mayMount, "only root may mount a small file system"))
   func aFullDiskIsUnavailableAndRolledBack() throws {
     let disk = folder.path + "/disk"
     let place = "tablespace_\(database.name)"

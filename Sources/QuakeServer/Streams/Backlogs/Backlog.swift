@@ -150,9 +150,11 @@ final class BacklogReaders: Sendable {
   private let queue = JobQueue<Job>(limit: 100_000)
   private let isStopped = Atomic<Bool>(false)
   private let ended: WakeEvent
-  private let report: @Sendable (String) -> Void
+  private let report: @Sendable (ServerNotice) -> Void
   /// Why backlogs cannot be read, as it was reported.
   private let problem = Mutex<String?>(nil)
+  /// The places at which the history lacks transactions, as they were reported.
+  private let gaps = Mutex<Set<String>>([])
 
   /// The most bytes of all backlogs. Clients beyond wait until others have read theirs.
   private static let mostBytes = 2 << 30
@@ -165,10 +167,11 @@ final class BacklogReaders: Sendable {
 
   /// - Parameters:
   ///   - ended: Raised when the server ends.
-  ///   - report: Gets a sentence for the log when clients begin to wait because of a problem, and when it is over.
+  ///   - report: Gets a message for the log when clients begin to wait because of a problem, when it is over, and when a
+  ///     part of the history is missing.
   init(
     _ settings: ConnectionSettings, limit: Int, longest: Duration, ended: WakeEvent,
-    report: @escaping @Sendable (String) -> Void
+    report: @escaping @Sendable (ServerNotice) -> Void
   ) {
     self.settings = settings
     self.limit = limit
@@ -220,9 +223,10 @@ final class BacklogReaders: Sendable {
       let limit = min(limit, max(1 << 20, space / 16))
       job.finish(
         .done(
-          try BacklogReading.read(job.key, over: open, limit: limit, longest: longest) { [self] in
-            isStopped.load(ordering: .relaxed) || job.reading.isStopped
-          }))
+          try BacklogReading.read(
+            job.key, over: open, limit: limit, longest: longest,
+            shouldStop: { [self] in isStopped.load(ordering: .relaxed) || job.reading.isStopped },
+            onGap: { [self] in reportGap($0) })))
       note(nil)
     } catch is BacklogReading.IsLate {
       fail(job, "the standby has not replayed yet what a client has read")
@@ -245,8 +249,24 @@ final class BacklogReaders: Sendable {
     }
     guard (before == nil) != (problem == nil) else { return }
     report(
-      problem.map { "Clients of streams wait for the history: \($0)" }
-        ?? "Clients of streams get the history again.")
+      problem.map { ServerNotice(.warning, "Clients of streams wait for the history: \($0)") }
+        ?? ServerNotice(.note, "Clients of streams get the history again."))
+  }
+
+  /// The most gaps that are reported.
+  private static let mostGaps = 100
+
+  /// Reports that the history lacks transactions, once for each place.
+  private func reportGap(_ error: StoreError) {
+    let isNew = gaps.withLock { $0.count < Self.mostGaps && $0.insert(error.message).inserted }
+    guard isNew else { return }
+    report(
+      ServerNotice(
+        .error, "A client of the streams gets a reset: \(error.message)", detail: error.detail,
+        hint: """
+          Transactions are missing in the database; "quake-query verify" walks through its history. Copy it anew, \
+          or restore it.
+          """))
   }
 
   private func connect() throws -> Connection {

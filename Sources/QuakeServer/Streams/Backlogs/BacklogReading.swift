@@ -10,6 +10,7 @@ struct BacklogReading {
   private let limit: Int
   private let longest: Duration
   private let shouldStop: @Sendable () -> Bool
+  private let onGap: @Sendable (StoreError) -> Void
   private let file: TemporaryFile
   private var buffer: [UInt8] = []
   private var written = 0
@@ -27,13 +28,14 @@ struct BacklogReading {
 
   private init(
     _ key: Backlog.Key, over connection: Connection, limit: Int, longest: Duration,
-    shouldStop: @escaping @Sendable () -> Bool
+    shouldStop: @escaping @Sendable () -> Bool, onGap: @escaping @Sendable (StoreError) -> Void
   ) throws {
     self.key = key
     self.connection = connection
     self.limit = limit
     self.longest = longest
     self.shouldStop = shouldStop
+    self.onGap = onGap
     file = try TemporaryFile()
     block = StreamBlock(key.form)
   }
@@ -42,13 +44,14 @@ struct BacklogReading {
   ///
   /// An invalid cursor is not an error: the backlog is then a reset and a snapshot.
   ///
+  /// - Parameter onGap: Is called if the history lacks transactions after a valid cursor.
   /// - Throws: `PostgresError`, `HTTPError` if the file cannot be written, `Stopped`, `IsLate`.
   static func read(
     _ key: Backlog.Key, over connection: Connection, limit: Int, longest: Duration,
-    shouldStop: @escaping @Sendable () -> Bool
+    shouldStop: @escaping @Sendable () -> Bool, onGap: @escaping @Sendable (StoreError) -> Void
   ) throws -> Backlog {
     var reading = try BacklogReading(
-      key, over: connection, limit: limit, longest: longest, shouldStop: shouldStop)
+      key, over: connection, limit: limit, longest: longest, shouldStop: shouldStop, onGap: onGap)
     switch key.start {
     case .snapshot:
       // A reset also begins the snapshot of a client that has no cursor: if its first snapshot was cut off, it must
@@ -65,12 +68,15 @@ struct BacklogReading {
 
   private mutating func history(after cursor: HistoryCursor) throws -> Backlog {
     var last = cursor
+    var isValid = false
     do {
       var reader = try HistoryReader(connection: connection, after: cursor)
+      isValid = true
       return try readToEnd(&reader, &last)
     } catch let error as StoreError {
       guard case .token(let problem) = error.kind else { throw error }
       if problem == .future, try isStandby() { throw IsLate() }
+      if problem == .diverged, isValid { onGap(error) }
       try writePage()
       if key.form == .webSocket { return try resetWithoutSnapshot(error, problem, last) }
       return try snapshot(isReset: true) { reading, token in

@@ -5,11 +5,13 @@ import Synchronization
 ///
 /// Each change is encoded once, as a Server-Sent Event whose last field is its JSON:
 ///
+///     predecessor: 1041.07ac31f6
 ///     id: 1042.9f3ac2d1
 ///     data: {"token":"1042.9f3ac2d1",...}
 ///     (empty line)
 ///
-/// The JSON with its end of line is a part of that, so lines are sent from the same memory.
+/// The first change of a transaction names the transaction before it, so that a client that gets all changes sees
+/// that none is missing. The JSON with its end of line is a part of that, so lines are sent from the same memory.
 ///
 /// `@unchecked Sendable`: the memory is written in the initialiser and only read afterwards.
 final class EncodedPage: @unchecked Sendable {
@@ -113,6 +115,9 @@ struct PageEncoder {
   /// Adds a change, which must follow the last one in the history.
   mutating func append(_ change: Change) {
     let start = bytes.count
+    if change.position == 0, let predecessor = change.transaction.predecessor {
+      bytes.append(contentsOf: "predecessor: \(predecessor)\n".utf8)
+    }
     bytes.append(contentsOf: idField(of: change.transaction))
     let cursor = HistoryCursor(after: change)
     if cursor.changes != 0 { bytes.append(contentsOf: "-\(cursor.changes)".utf8) }
