@@ -12,22 +12,24 @@ import Testing
     database = try TestDatabase.empty()
   }
 
-  private func connect(_ more: String) throws -> Connection {
+  private func connect(_ more: String, to other: TestDatabase? = nil) throws -> Connection {
     try Connection(
       ConnectionSettings(
-        database.conninfo + " connect_timeout=180" + more, applicationName: "tests"))
+        (other ?? database).conninfo + " connect_timeout=180" + more, applicationName: "tests"))
   }
 
-  @Test func theSearchPathIsOursFromTheFirstStatementOn() throws {
+  @Test(arguments: ServerVersion.present)
+  func theSearchPathIsOursFromTheFirstStatementOn(_ version: ServerVersion) throws {
+    let database = try TestDatabase.empty(on: version.server)
     let role = "somebody_\(database.name)"
     try database.connect().run(
       "create role \(role) login", "alter role \(role) set search_path = public, pg_catalog",
       "alter database \(database.name) set search_path = public, pg_catalog")
     defer {
-      _ = try? TestDatabase.empty().connect().run("drop role \(role)")
+      _ = try? TestDatabase.empty(on: version.server).connect().run("drop role \(role)")
     }
     for more in ["", " user=\(role)"] {
-      let connection = try connect(more)
+      let connection = try connect(more, to: database)
       #expect(try connection.ask("show search_path") == path)
       #expect(connection.hasNewSession && connection.keepsStatements)
     }
@@ -41,7 +43,9 @@ import Testing
     #expect(try connection.ask("show work_mem") == "7MB")
   }
 
-  @Test func theOtherSettingsOfAConnectionAreOurs() throws {
+  @Test(arguments: ServerVersion.present)
+  func theOtherSettingsOfAConnectionAreOurs(_ version: ServerVersion) throws {
+    let database = try TestDatabase.empty(on: version.server)
     let others = [
       ("standard_conforming_strings", "off"), ("DateStyle", "German"),
       ("TimeZone", "America/New_York"), ("IntervalStyle", "sql_standard"),
@@ -55,7 +59,7 @@ import Testing
       try database.connect().run("alter database \(database.name) set \(name) = '\(value)'")
     }
     for more in ["", " options='\(options)'"] {
-      let connection = try connect(more)
+      let connection = try connect(more, to: database)
       for (name, value) in ConnectionSettings.pinned {
         #expect(try connection.ask("select current_setting('\(name)')") == value, "\(name)")
       }

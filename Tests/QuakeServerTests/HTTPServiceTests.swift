@@ -69,14 +69,16 @@ import Testing
   init() throws { database = try TestDatabase() }
 
   private func service(
-    _ caching: Caching, threads: Int, timeout: Duration = .seconds(30),
+    _ caching: Caching, threads: Int, timeout: Duration = .seconds(30), mostWaiting: Int = 2000,
     _ errors: ErrorForm = .problem,
     _ handler: @escaping @Sendable (Request, QueryContext) throws -> Response
   ) throws -> HTTPService {
     var connection = ConnectionSettings(database.conninfo, applicationName: "pool")
     connection.connectTimeout = ToolProcess.patience
     let pool = QueryPool(
-      QueryPool.Settings(connection: connection, threads: threads, statementTimeout: timeout))
+      QueryPool.Settings(
+        connection: connection, threads: threads, statementTimeout: timeout,
+        mostWaiting: mostWaiting))
     try pool.start()
     let routes = [false, true].map { isExpensive in
       Route(
@@ -180,6 +182,33 @@ import Testing
     try eventually("that of another network, too") { log.begun.load(ordering: .relaxed) == 2 }
     log.gate.open()
     try eventually("all are answered") { log.all.count == 6 }
+  }
+
+  @Test func anAddressLeavesPlacesInTheQueueToOthers() throws {
+    let log = log
+    let service = try service(.none, threads: 1, mostWaiting: 8) { _, _ in
+      log.waitAtGate()
+      return .text("")
+    }
+    defer { service.pool.close() }
+    get(service, "first", "/first", of: "192.0.2.1")
+    try eventually("the first is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    // Two of the eight places.
+    for number in 0..<6 {
+      get(service, "many", number % 2 == 0 ? "/x" : "/expensive/x", of: "192.0.2.1")
+    }
+    #expect(log.all.count == 4 && log.all.allSatisfy { $0.hasPrefix("many 503 ") }, "\(log.all)")
+    for client in 2...3 {
+      for _ in 0..<2 { get(service, "other", "/x", of: "192.0.2.\(client)") }
+    }
+    // Those of loopback have no limit of their own.
+    for _ in 0..<2 { get(service, "other", "/x", of: "127.0.0.1") }
+    #expect(log.all.count == 4)
+    get(service, "late", "/x", of: "192.0.2.4")
+    #expect(log.all.count == 5 && log.all.last?.hasPrefix("late 503 ") == true)
+    log.gate.open()
+    try eventually("all that wait are answered") { log.all.count == 14 }
+    #expect(log.all.count { $0.hasPrefix("other 200 ") } == 6)
   }
 
   @Test func theTimeInTheQueueCounts() throws {

@@ -55,8 +55,9 @@ extension HistoryDifference {
     }.joined(separator: ", ")
     return """
       with bounds as materialized (
-        -- An invalid token is an error.
-        select quake.token_number(\(low)) as low, quake.token_number(\(high)) as high
+        -- An invalid token is an error, and so are transactions that are missing between the points.
+        select n.low, n.high, quake.history_is_whole(n.low, n.high) as is_whole
+          from (select quake.token_number(\(low)) as low, quake.token_number(\(high)) as high) n
       ), truncates as materialized (
         select coalesce(max(v.id) filter (where t.token <= b.low), 0) as before_low,
                coalesce(max(v.id), 0) as before_high,
@@ -68,7 +69,7 @@ extension HistoryDifference {
       ), touched as materialized (
         select v.code, min(v.id) as first, max(v.id) as last
           from bounds b
-          join quake.change_transaction t on t.token > b.low and t.token <= b.high
+          join quake.change_transaction t on b.is_whole and t.token > b.low and t.token <= b.high
          cross join lateral (
             select v.code, v.id from quake.quake_version v
              where v.transaction_id = t.transaction_id offset 0) v

@@ -13,6 +13,9 @@ struct FairQueue<Element> {
   /// How many elements there are.
   private(set) var count = 0
 
+  /// How many elements an owner has.
+  func count(of owner: String) -> Int { lines[owner].map { $0.elements.count - $0.taken } ?? 0 }
+
   mutating func add(_ element: Element, of owner: String) {
     count += 1
     if lines[owner] == nil { turns.append(owner) }

@@ -11,6 +11,8 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
     /// Expensive ones, for all owners and for one.
     var expensive = Int.max
     var expensiveOfOwner = Int.max
+    /// How many jobs of one owner wait.
+    var waitingOfOwner = Int.max
   }
 
   /// The jobs of one kind.
@@ -68,13 +70,18 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
 
   private var waiting: Int { lines.quick.jobs.count + lines.expensive.jobs.count }
 
-  /// Adds a job; false if too many wait, or the queue is closed.
+  private func waiting(of owner: String) -> Int {
+    lines.quick.jobs.count(of: owner) + lines.expensive.jobs.count(of: owner)
+  }
+
+  /// Adds a job; false if too many wait, of all owners or of this one, or if the queue is closed.
   ///
   /// - Parameter owner: The client for whom it is done; empty: any client, without a limit of its own.
   func add(_ job: Job, of owner: String = "", isExpensive: Bool = false) -> Bool {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    guard !isClosed, waiting < limit else { return false }
+    guard !isClosed, waiting < limit, owner.isEmpty || waiting(of: owner) < limits.waitingOfOwner
+    else { return false }
     if isExpensive {
       lines.expensive.jobs.add(job, of: owner)
     } else {

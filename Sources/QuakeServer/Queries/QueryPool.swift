@@ -16,7 +16,7 @@ final class QueryPool: Sendable {
     var threads = 4
     /// The most time that a job may wait and its statement may take, together.
     var statementTimeout = Duration.seconds(30)
-    /// The most jobs that wait for a thread.
+    /// The most jobs that wait for a thread, a quarter of them for one client.
     var mostWaiting = 2000
   }
 
@@ -45,7 +45,7 @@ final class QueryPool: Sendable {
       limit: settings.mostWaiting,
       JobQueue.Limits(
         ofOwner: max(1, settings.threads - 1), expensive: expensive,
-        expensiveOfOwner: max(1, expensive - 1)))
+        expensiveOfOwner: max(1, expensive - 1), waitingOfOwner: max(1, settings.mostWaiting / 4)))
   }
 
   /// How many jobs wait for a thread.
@@ -61,7 +61,7 @@ final class QueryPool: Sendable {
     }
   }
 
-  /// Adds a job; false if too many wait.
+  /// Adds a job; false if too many wait, of all clients or of this one.
   ///
   /// - Parameter owner: The client for which it is done; clients take turns. Empty: one without a limit.
   func add(_ job: Job, of owner: String = "") -> Bool {

@@ -245,6 +245,23 @@ import Testing
     #expect(server.streams.statistics.clients == 0)
   }
 
+  @Test(
+    arguments: [
+      // A length of 64 KiB and a byte, one of 2^62 bytes, and a control frame that is longer than 125 bytes.
+      [0x82, 0xFF, 0, 0, 0, 0, 0, 1, 0, 1], [0x81, 0xFF, 0x40, 0, 0, 0, 0, 0, 0, 0],
+      [0x89, 0xFE, 0, 126],
+    ] as [[UInt8]])
+  func aMessageThatIsTooLongEndsTheConnection(header: [UInt8]) throws {
+    let server = try ProbedServer()
+    let socket = try Socket(server.streams, StreamOrder())
+    #expect(try socket.next()?.opcode == 9)
+    // The mask, and the beginning of the message.
+    let frame = header + [1, 2, 3, 4] + [UInt8](repeating: 0, count: 16)
+    #expect(send(socket.descriptor, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count)
+    while try socket.next() != nil {}
+    try eventually("the client is forgotten") { server.streams.statistics.clients == 0 }
+  }
+
   @Test func pingsWithinABacklogAreAnsweredBetweenItsFrames() throws {
     var settings = StreamSettings.patient
     settings.socketBuffer = 8192

@@ -6,28 +6,27 @@ import Testing
 @testable import Basics
 
 @Suite struct CommitLockTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+  private func open(_ version: ServerVersion) throws -> (TestDatabase, Connection) {
+    let database = try TestDatabase(on: version.server)
+    let connection = try database.connect()
     try connection.run(
       "do $$ begin create role quake_test_outsider login; exception when duplicate_object or unique_violation then null; end $$"
     )
+    return (database, connection)
   }
 
-  private func outsider() throws -> Connection {
+  private func outsider(_ database: TestDatabase) throws -> Connection {
     try Connection(
       ConnectionSettings(
         "\(database.conninfo) user=quake_test_outsider connect_timeout=180",
         applicationName: "tests"))
   }
 
-  @Test(arguments: ["quake", ""])
-  func onlyTheOwnerCanTakeTheCommitLock(_ usage: String) throws {
+  @Test(arguments: ["quake", ""], ServerVersion.present)
+  func onlyTheOwnerCanTakeTheCommitLock(_ usage: String, _ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
     if !usage.isEmpty { try connection.run("grant usage on schema quake to quake_test_outsider") }
-    let outsider = try outsider()
+    let outsider = try outsider(database)
     for mode in [
       "access share", "row share", "row exclusive", "share update exclusive", "share",
       "share row exclusive", "exclusive", "access exclusive",
@@ -41,8 +40,10 @@ import Testing
     }
   }
 
-  @Test func foreignAdvisoryLocksDoNotDelayCommits() throws {
-    let outsider = try outsider()
+  @Test(arguments: ServerVersion.present)
+  func foreignAdvisoryLocksDoNotDelayCommits(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
+    let outsider = try outsider(database)
     let number = "x'7175616b6501'::bigint"
     try outsider.run(
       "begin", "select pg_advisory_xact_lock(\(number))",
@@ -53,7 +54,9 @@ import Testing
     #expect(try connection.latestToken().number == 1)
   }
 
-  @Test func theCommitLockAndMaintenanceDoNotBlockEachOther() throws {
+  @Test(arguments: ServerVersion.present)
+  func theCommitLockAndMaintenanceDoNotBlockEachOther(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
     try connection.run("begin")
     try connection.insertQuakes("a")
     try connection.run("set constraints all immediate")
@@ -67,7 +70,7 @@ import Testing
   }
 
   /// The trigger as it is when the notification queue is too full, which a test cannot bring about.
-  private func pretendFullQueue() throws {
+  private func pretendFullQueue(_ connection: Connection) throws {
     let definition = try #require(
       try connection.ask(
         "select pg_get_functiondef('quake.change_pending__number'::regproc)"))
@@ -77,9 +80,11 @@ import Testing
       SQL(trusted: parts.joined(separator: "pg_notification_queue_usage() < 0")))
   }
 
-  @Test func aTransactionThatChangedEventsCannotBePrepared() throws {
+  @Test(arguments: ServerVersion.present)
+  func aTransactionThatChangedEventsCannotBePrepared(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
     for isFull in [false, true] {
-      if isFull { try pretendFullQueue() }
+      if isFull { try pretendFullQueue(connection) }
       for statement in ["insert into quake.quake (code, time) values ('p', now())"] {
         let error = try #require(throws: PostgresError.self) {
           try connection.run("begin", statement, "prepare transaction '\(database.name)'")
@@ -94,13 +99,15 @@ import Testing
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
   }
 
-  @Test func aFullNotificationQueueCostsTheNotificationNotTheCommit() throws {
+  @Test(arguments: ServerVersion.present)
+  func aFullNotificationQueueCostsTheNotificationNotTheCommit(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
     let listener = try database.connect()
     try listener.run("listen quake_changes")
     try connection.insertQuakes("a")
     #expect(listener.wait(until: Deadline(after: ToolProcess.patience)) == .ready)
     #expect(try listener.takeNotifications().count == 1)
-    try pretendFullQueue()
+    try pretendFullQueue(connection)
     try connection.insertQuakes("b")
     try connection.run("notify quake_changes, 'last'")
     #expect(listener.wait(until: Deadline(after: ToolProcess.patience)) == .ready)

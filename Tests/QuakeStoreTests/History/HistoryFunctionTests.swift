@@ -12,9 +12,9 @@ import Testing
     connection = try database.connect()
   }
 
-  private func failure(token: String?) throws -> PostgresError {
+  private func failure(token: String?, over other: Connection? = nil) throws -> PostgresError {
     try #require(throws: PostgresError.self) {
-      try connection.execute("select quake.token_number($1)", [.text(token)])
+      try (other ?? connection).execute("select quake.token_number($1)", [.text(token)])
     }
   }
 
@@ -45,7 +45,14 @@ import Testing
     #expect(try failure(token: nil).sqlState == "QK001")
   }
 
-  @Test func historyFunctionsNameATokenOfAnotherHistoryOrAFutureOne() throws {
+  @Test(arguments: ServerVersion.present)
+  func historyFunctionsNameATokenOfAnotherHistoryOrAFutureOne(_ version: ServerVersion) throws {
+    let database = try TestDatabase(on: version.server)
+    let connection = try database.connect()
+    defer { withExtendedLifetime(database) {} }
+    func failure(token: String) throws -> PostgresError {
+      try self.failure(token: token, over: connection)
+    }
     #expect(try failure(token: "1.00000000").sqlState == "QK004")
     try connection.insertQuakes("a", "b")
     let newest = try connection.latestToken()

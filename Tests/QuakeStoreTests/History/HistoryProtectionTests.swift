@@ -4,15 +4,14 @@ import Testing
 
 /// What a writer who means ill, or does not know better, can do to the history.
 @Suite struct HistoryProtectionTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+  private func open(_ version: ServerVersion) throws -> (TestDatabase, Connection) {
+    let database = try TestDatabase(on: version.server)
+    return (database, try database.connect())
   }
 
-  @Test func aChangedPendingSettingCannotFalsifyTheHistory() throws {
+  @Test(arguments: ServerVersion.present)
+  func aChangedPendingSettingCannotFalsifyTheHistory(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
     let victim = try database.connect()
     try victim.run("begin")
     try victim.insertQuakes("victim 1")
@@ -39,7 +38,10 @@ import Testing
         == ["16|7"])
   }
 
-  @Test func aSessionCannotClaimTheImportOfAnother() throws {
+  @Test(arguments: ServerVersion.present)
+  func aSessionCannotClaimTheImportOfAnother(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
+    defer { withExtendedLifetime(database) {} }
     let id = try #require(
       try connection.ask(
         """
@@ -59,7 +61,10 @@ import Testing
         == "6")
   }
 
-  @Test func temporaryObjectsCannotShadowThoseOfTheHistory() throws {
+  @Test(arguments: ServerVersion.present)
+  func temporaryObjectsCannotShadowThoseOfTheHistory(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
+    defer { withExtendedLifetime(database) {} }
     try connection.run(
       "create temporary table change_pending (xid xid8)",
       "create temporary table quake_version (id int)",
@@ -70,7 +75,9 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test func writersOfEventsAreRecordedAndCannotTouchTheHistory() throws {
+  @Test(arguments: ServerVersion.present)
+  func writersOfEventsAreRecordedAndCannotTouchTheHistory(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
     // Roles are the whole server's; the name is this database's.
     let role = "writer_\(database.name)"
     try connection.run(
@@ -135,7 +142,10 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test func triggerFunctionsOfTheHistoryServeNoOtherTables() throws {
+  @Test(arguments: ServerVersion.present)
+  func triggerFunctionsOfTheHistoryServeNoOtherTables(_ version: ServerVersion) throws {
+    let (database, connection) = try open(version)
+    defer { withExtendedLifetime(database) {} }
     for name in ["record_insert", "record_update", "record_delete", "record_truncate"] {
       let error = try #require(throws: PostgresError.self) {
         try connection.run("select quake.quake__\(name)()")

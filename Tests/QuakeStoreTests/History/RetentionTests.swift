@@ -22,8 +22,8 @@ import Testing
     return state + changes
   }
 
-  private func tokens() throws -> [ChangeToken] {
-    try connection.table(
+  private func tokens(over other: Connection? = nil) throws -> [ChangeToken] {
+    try (other ?? connection).table(
       "select token || '.' || nonce from quake.change_transaction order by token"
     ).compactMap { ChangeToken($0) }
   }
@@ -180,9 +180,13 @@ import Testing
     #expect(try retention.purge(before: .age(.seconds(3600))).floor == all[1])
   }
 
-  @Test func durableCursorsHoldBackAPurgeUpToTheLimit() throws {
+  @Test(arguments: ServerVersion.present)
+  func durableCursorsHoldBackAPurgeUpToTheLimit(_ version: ServerVersion) throws {
+    let database = try TestDatabase(on: version.server)
+    let connection = try database.connect()
+    defer { withExtendedLifetime(database) {} }
     try connection.insertQuakes("a", "b", "c", "d", "e")
-    let all = try tokens()
+    let all = try tokens(over: connection)
     let slow = DurableCursor(name: "slow")
     #expect(try slow.take(over: connection) == nil)
     try slow.begin(at: HistoryCursor(token: all[1]), over: connection)

@@ -35,7 +35,7 @@ import Testing
   ]
 
   /// Each value, besides the present one, of each setting of a session that is a switch or a choice.
-  private func settings() throws -> [(name: String, value: String)] {
+  private func settings(of connection: Connection) throws -> [(name: String, value: String)] {
     try connection.table(
       """
       select s.name, v.value
@@ -74,10 +74,13 @@ import Testing
     "3 update b {magnitude} 1 2", "4 delete b {} 2 -", "5 delete a {} 2 -",
   ]
 
-  @Test func noSettingOfASessionChangesTheTokensOfATransaction() throws {
+  @Test(arguments: ServerVersion.present)
+  func noSettingOfASessionChangesTheTokensOfATransaction(_ version: ServerVersion) throws {
+    let database = try TestDatabase(on: version.server)
+    let connection = try database.connect()
     // So that the settings of the own queries of the test stay.
     let asking = try database.connect()
-    let all = try settings() + Self.others.map { (name: $0.0, value: $0.1) }
+    let all = try settings(of: connection) + Self.others.map { (name: $0.0, value: $0.1) }
     #expect(all.contains { $0.name == "standard_conforming_strings" && $0.value == "off" })
     for setting in all {
       let before = try #require(try asking.ask("select quake.latest_token()"))

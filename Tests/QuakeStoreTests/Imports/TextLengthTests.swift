@@ -19,7 +19,11 @@ import Testing
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
 
-  @Test func anEventMayHaveTextsUpToTheLimitAndNotOneByteMore() throws {
+  @Test(arguments: ServerVersion.present)
+  func anEventMayHaveTextsUpToTheLimitAndNotOneByteMore(_ version: ServerVersion) throws {
+    let database = try TestDatabase(on: version.server)
+    let connection = try database.connect()
+    defer { withExtendedLifetime(database) {} }
     let columns = EventColumn.allCases.filter { $0.kind == .text && $0 != .code }.map(\.name)
     #expect(columns.count == 15)
     for column in columns {
@@ -62,7 +66,11 @@ import Testing
     #expect(columns.sorted() == Self.unlimited.sorted())
   }
 
-  @Test func theAuthorAndTheReasonOfAWriterAreLimited() throws {
+  @Test(arguments: ServerVersion.present)
+  func theAuthorAndTheReasonOfAWriterAreLimited(_ version: ServerVersion) throws {
+    let database = try TestDatabase(on: version.server)
+    let connection = try database.connect()
+    defer { withExtendedLifetime(database) {} }
     try connection.transaction {
       try connection.run(
         "select set_config('quake.author', repeat('é', 1000000), true)",

@@ -71,7 +71,7 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  @Test(arguments: ServerVersion.usual)
+  @Test(arguments: ServerVersion.present)
   func rolesThatOthersHaveAreReportedAndLeftToAPerson(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
@@ -258,7 +258,7 @@ struct RoleCommandTests {
         "select count(*) from pg_roles where rolname like '\(database.names.prefix)%'") == "1")
   }
 
-  @Test(arguments: ServerVersion.usual)
+  @Test(arguments: ServerVersion.present)
   func rolesGetPasswordsThatNoStatementAndNoTableContains(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version, makesRoles: false)
     var options = RoleMaker.Options()

@@ -77,7 +77,12 @@ import Testing
     #expect(status.outcome == .badData && status.error == "it is HTML" && status.seen == nil)
   }
 
-  @Test func repeatedRefreshRequestsDoNotPileUp() throws {
+  @Test(arguments: ServerVersion.present)
+  func repeatedRefreshRequestsDoNotPileUp(_ version: ServerVersion) throws {
+    let database = try TestDatabase(on: version.server)
+    let asker = try database.connect()
+    try FeedState.register([("day", "d"), ("hour", "h")], over: asker)
+    defer { withExtendedLifetime(database) {} }
     let times = Tools.isSoak ? 20_000 : 2000
     try asker.run(
       "select quake.request_refresh('day') from generate_series(1, \(times))",

@@ -347,9 +347,10 @@ import Testing
   }
 
   /// As docs/security.md describes it.
-  @Test func aSecondDatabaseIsToldWhoseRolesItGetsAndCanHaveItsOwn() throws {
-    let first = try Scene()
-    let second = try TestDatabase()
+  @Test(arguments: servers)
+  func aSecondDatabaseIsToldWhoseRolesItGetsAndCanHaveItsOwn(_ other: Bool) throws {
+    let first = try Scene(other: other)
+    let second = try TestDatabase(on: other ? TestServer.other ?? .shared : .shared)
     func roles(_ words: String..., prefix: String = first.prefix) throws -> ToolProcess.Outcome {
       try Tools.run("quake-admin", ["roles"] + words + ["--prefix", prefix] + second.option)
     }

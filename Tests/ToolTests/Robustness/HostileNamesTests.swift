@@ -19,11 +19,13 @@ import Testing
     case forgetful
   }
 
-  /// In `make soak` all of them: what a pool in session mode passes on is what a direct connection does.
-  private static var routes: [(Route, Bool)] {
+  /// In `make soak` all of them, and the second version of PostgreSQL: what a pool in session mode passes on is what
+  /// a direct connection does, and `OutsiderTests` tries the objects that match best on both versions.
+  private static var routes: [(Route, Bool, ServerVersion)] {
     let pooled = Tools.isSoak ? Route.allCases : [.direct, .transaction, .forgetful]
     let routes = Pooler.program == nil ? [.direct] : pooled
-    return routes.map { ($0, true) } + [(.direct, false)]
+    return routes.map { ($0, true, .main) } + [(.direct, false, .main)]
+      + ServerVersion.usual.filter { $0 != .main }.map { (.direct, true, $0) }
   }
 
   /// Runs a tool as superuser, and expects that it has run no planted object.
@@ -42,8 +44,8 @@ import Testing
   }
 
   @Test(arguments: routes)
-  func noPlantedObjectRuns(_ route: Route, isCareless: Bool) throws {
-    let scene = try HostileNames(isCareless: isCareless)
+  func noPlantedObjectRuns(_ route: Route, isCareless: Bool, version: ServerVersion) throws {
+    let scene = try HostileNames(isCareless: isCareless, on: version)
     for (kind, count) in scene.planted { #expect(count > 0, "no \(kind) could be planted") }
     #expect((scene.planted["function"] ?? 0) > 100 && (scene.planted["operator"] ?? 0) > 100)
     // The traps work: a statement that relies on the search path runs them.

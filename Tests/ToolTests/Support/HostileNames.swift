@@ -25,13 +25,14 @@ struct HostileNames {
     let planted: [String: Int]
   }
 
-  private static let original = Result { try plantOriginal() }
+  private static let original = Result { try plantOriginal(on: .shared) }
+  private static let otherOriginal = Result { try plantOriginal(on: TestServer.other ?? .shared) }
 
   /// - Parameter isCareless: Whether the database's search path has these schemas before
   ///   PostgreSQL's own; otherwise it is the default, which finds only objects whose types match
   ///   better.
-  init(isCareless: Bool) throws {
-    let original = try Self.original.get()
+  init(isCareless: Bool, on version: ServerVersion = .main) throws {
+    let original = try (version == .main ? Self.original : Self.otherOriginal).get()
     database = try TestDatabase(copying: original.database)
     boss = original.boss
     planted = original.planted
@@ -52,8 +53,8 @@ struct HostileNames {
     ("default_transaction_isolation", "serializable"), ("quote_all_identifiers", "on"),
   ]
 
-  private static func plantOriginal() throws -> Original {
-    let database = try TestDatabase.empty()
+  private static func plantOriginal(on server: TestServer) throws -> Original {
+    let database = try TestDatabase.empty(on: server)
     let boss = "boss_\(database.name)"
     let attacker = "attacker_\(database.name)"
     let owner = try database.connect()

@@ -1,0 +1,122 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Every tool and every route that reads the history ends with *diverged* where it is damaged.
+@Suite struct DamagedHistoryToolTests {
+  private static let rounds = Tools.isSoak ? 100 : 1
+
+  @Test(arguments: HistoryDamage.allCases)
+  func everyToolAndRouteFindsTheDamage(_ damage: HistoryDamage) throws {
+    for round in 0..<Self.rounds {
+      let history = try DamagedHistory(damage, round: round)
+      let server = try ServerProcess(history.database)
+      try checkTools(damage, history, server)
+      if damage != .changeDeleted { try checkDocuments(damage, history, server) }
+      try checkStreams(history, server)
+      try server.stop()
+    }
+  }
+
+  /// The tools, and whether they read in commit order, so that they compare the changes of a transaction with their
+  /// number.
+  private func checkTools(
+    _ damage: HistoryDamage, _ history: DamagedHistory, _ server: ServerProcess
+  ) throws {
+    let (cursor, database) = (history.cursor, history.database.option)
+    let folder = try TemporaryFolder()
+    let state = try folder.write("state", cursor + "\n")
+    let url = ["--url", server.url]
+    let start = cursor == "0" ? ["--from-start"] : ["--after", cursor]
+    let all: [(tool: String, arguments: [String], countsChanges: Bool)] = [
+      ("quake-watch", start + ["--no-follow"] + database, true),
+      ("quake-watch", start + database, true),
+      ("quake-watch", ["--state", state] + database, true),
+      ("quake-watch", start + ["--no-follow"] + url, true),
+      ("quake-watch", start + url, true),
+      ("quake-watch", ["--state", try folder.write("other", cursor + "\n")] + url, true),
+      ("quake-query", ["history", "--after", cursor] + database, false),
+      ("quake-query", ["history", "--after", cursor, "--descending"] + database, false),
+      ("quake-query", ["history", "--after", cursor, "--transactions"] + database, false),
+      ("quake-query", ["diff", cursor] + database, false),
+    ]
+    let running = try all.filter { $0.countsChanges || damage != .changeDeleted }.map {
+      ($0, try Tools.start($0.tool, $0.arguments))
+    }
+    for (tool, process) in running {
+      let outcome = try process.exit()
+      #expect(outcome.status == 65, "\(tool): \(outcome.ending) \(outcome.errors)")
+      #expect(history.isNamed(in: outcome.errors), "\(tool): \(outcome.errors)")
+    }
+    let verified = try Tools.run("quake-query", ["verify"] + database)
+    #expect(verified.status == (damage.isWhole ? 0 : 65), "\(verified.errors)")
+  }
+
+  /// The documents, a page after the other.
+  private func checkDocuments(
+    _ damage: HistoryDamage, _ history: DamagedHistory, _ server: ServerProcess
+  ) throws {
+    let cursor = history.cursor
+    var targets = [
+      "/v1/history?after=\(cursor)&limit=100", "/v1/history?after=\(cursor)&descending&limit=100",
+      "/v1/diff?from=\(cursor)&limit=100",
+    ]
+    if damage.isWhole {
+      // Cursors of pages of the history that was there before.
+      targets += [
+        "/v1/history?page=\(cursor):0", "/v1/history?descending&page=\(cursor):0",
+        "/v1/diff?from=0&page=\(cursor)~\(cursor)~l1", "/v1/diff?from=\(cursor)&to=0",
+        "/v1/quakes?as-of=\(cursor)", "/v1/table?as-of=\(cursor)",
+      ]
+    }
+    for target in targets {
+      var (answer, pages) = (try server.get(target), 0)
+      while answer.status == 200, pages < 100, let next = try APIScene.next(answer) {
+        answer = try server.get(next)
+        pages += 1
+      }
+      #expect(answer.status == 404, "\(target): \(answer.status)")
+      #expect(history.isNamed(in: answer.text), "\(target): \(answer.text.prefix(500))")
+    }
+  }
+
+  /// The streams of a client that goes on at its cursor: at most one answer, and long polls.
+  private func checkStreams(_ history: DamagedHistory, _ server: ServerProcess) throws {
+    let upgrade = """
+      Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+      Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n
+      """
+    for (target, more) in [
+      ("/v1/changes?after=\(history.cursor)", "Accept: text/event-stream\r\n"),
+      ("/v1/changes", "Last-Event-ID: \(history.cursor)\r\n"),
+      ("/v1/changes?after=\(history.cursor)", "Accept: application/x-ndjson\r\n"),
+      ("/standing_order/websocket?after=\(history.cursor)", upgrade),
+    ] {
+      let connection = try RawConnection(port: server.port)
+      connection.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
+      #expect(try wait(for: "\"diverged\"", on: connection), "\(target) \(more)")
+    }
+    var (cursor, polls, text) = (history.cursor, 0, "")
+    repeat {
+      let answer = try server.get(
+        "/v1/changes?after=\(cursor)&wait=0", ["Accept": "text/event-stream"])
+      text = answer.text
+      cursor =
+        text.split(separator: "\n").last { $0.hasPrefix("id:") }
+        .map { $0.dropFirst(3).filter { $0 != " " } } ?? cursor
+      polls += 1
+    } while polls < 100 && !text.contains("\"diverged\"") && !text.contains("event: heartbeat")
+    #expect(history.isNamed(in: text), "a long poll: \(text.suffix(500))")
+  }
+
+  /// Whether a text comes over a connection before it ends.
+  private func wait(for text: String, on connection: RawConnection) throws -> Bool {
+    var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+    while bytes.firstRange(of: Array(text.utf8)) == nil {
+      let count = recv(connection.descriptor, &buffer, buffer.count, 0)
+      guard count > 0 else { return false }
+      bytes += buffer[..<count]
+    }
+    return true
+  }
+}
