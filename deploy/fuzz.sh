@@ -15,8 +15,6 @@ fi
 
 # Swift's own report of a crash would come before that of libFuzzer, which keeps the input.
 export SWIFT_BACKTRACE=enable=no
-# Swift never frees what it makes once for a type or a global. The leak checker takes some of it for leaks.
-export ASAN_OPTIONS=detect_leaks=0
 export ASAN_SYMBOLIZER_PATH=${ASAN_SYMBOLIZER_PATH:-$(command -v llvm-symbolizer || true)}
 
 printf '%-16s %8s %12s %8s  %s\n' target seconds executions edges result

@@ -35,6 +35,15 @@ enum FeedSamples {
     return [first, second, third]
   }()
 
+  /// An event of USGS as there are many.
+  static let usual: EventRecord = {
+    var event = events[0]
+    event.set(.code, "us7000abcd")
+    event.set(.netCode, "7000abcd")
+    event.set(.ids, ",us7000abcd,")
+    return event
+  }()
+
   static let json = [
     #"""
     {"type":"FeatureCollection","metadata":{"generated":1700000000000,"title":"x","status":200,"count":1},
