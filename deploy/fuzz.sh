@@ -24,7 +24,7 @@ for target in $targets; do
   log=$folder/$target/log
   begun=$SECONDS result=passed
   "$program" fuzz "$target" "$folder/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
-    -malloc_limit_mb=256 -print_final_stats=1 -artifact_prefix="$folder/$target/" >"$log" 2>&1 || result=failed
+    -malloc_limit_mb=256 -print_funcs=0 -print_final_stats=1 -artifact_prefix="$folder/$target/" >"$log" 2>&1 || result=failed
   if [[ $result == failed ]]; then
     input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)
     reason=$(grep -E 'violated:|Fatal error|ERROR: ' "$log" | head -1 | cut -c 1-2000 || true)

@@ -38,8 +38,8 @@ enum FileTargets {
     }
     // A key without a name is not one of any option. Written anew, its line would go on with the one before.
     guard settings.allSatisfy({ !$0.key.isEmpty }) else { return }
-    // A byte order mark counts in the first line only.
-    let written = "#\n" + settings.map { "\($0.key) = \($0.value)\n" }.joined()
+    // A byte order mark counts in the first line only, and a semicolon begins a comment only after a space.
+    let written = "#\n" + settings.map { "\($0.key)=\($0.value)\n" }.joined()
     guard written.utf8.split(separator: 0x0A).allSatisfy({ $0.count < 4096 }) else { return }
     let again = try? ConfigurationFile.settings(in: Array(written.utf8), file: "f", "quake-ingest")
     require(
