@@ -36,8 +36,9 @@ enum FileTargets {
       require(!setting.value.utf8.contains(0x0A), "\(setting) is on one line")
       _ = SecretFile.holdsPassword(setting.value)
     }
-    // A key without a name is not one of any option. Written anew, its line would go on with the one before.
-    guard settings.allSatisfy({ !$0.key.isEmpty }) else { return }
+    // No option has an empty name, whose line would go on with the one before, or a long one, of which inih repeats 49
+    // bytes for a further value.
+    guard settings.allSatisfy({ (1..<50).contains($0.key.utf8.count) }) else { return }
     // A byte order mark counts in the first line only, and a semicolon begins a comment only after a space.
     let written = "#\n" + settings.map { "\($0.key)=\($0.value)\n" }.joined()
     guard written.utf8.split(separator: 0x0A).allSatisfy({ $0.count < 4096 }) else { return }
