@@ -13,7 +13,8 @@ struct FuzzTarget: Sendable {
   let check: @Sendable ([UInt8]) -> Void
 
   static let all: [FuzzTarget] =
-    FeedTargets.all + PointTargets.all + RequestTargets.all + StreamTargets.all + FileTargets.all
+    FeedTargets.all + PointTargets.all + RequestTargets.all + ListTargets.all + StreamTargets.all
+    + FileTargets.all
 
   /// The words in the form of libFuzzer's dictionaries.
   var dictionary: String {

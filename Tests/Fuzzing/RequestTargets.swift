@@ -145,7 +145,6 @@ enum RequestTargets {
     for event in FeedSamples.events { _ = filter.accepts(event, at: .latest) }
     if let area = try? FilterOptions.region(arguments) {
       let region = EventService.Region(box: area.boundingBox, circle: area.circle)
-      _ = region.options
       for event in FeedSamples.events where filter.accepts(event) {
         require(region.contains(event), "an event that is selected lies in the region")
       }
