@@ -62,7 +62,8 @@ enum ListTargets {
     else { return }
     let order = EventOrder.total(query.order)
     require(order.last?.column == .code, "an order is total")
-    for event in FeedSamples.events {
+    // Every event of a store has a time.
+    for event in FeedSamples.events where event.has(.time) {
       let cursor = EventCursor(of: event, in: query.order)
       require(cursor.order == order, "a cursor has the order of its list")
       require(EventCursor(cursor.description) == cursor, "the cursor of a page comes back")
