@@ -140,8 +140,20 @@ SANITIZE := --sanitize thread --scratch-path .build/thread-sanitizer
 
 # A build of its own as well.
 ADDRESS := --scratch-path .build/address --sanitize=address -Xswiftc -use-ld=lld
+
+# And another one, in which the code notes for libFuzzer where it has been. Optimised, because most of an hour would go
+# into overhead otherwise, but with the assertions of a debug build. T is the seconds for each TARGET; all by default.
+FUZZ := --scratch-path .build/fuzz -c release --product quake-fuzz --sanitize=address \
+	-Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=fuzzer-no-link -Xswiftc -use-ld=lld \
+	-Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
+T := 60
+.PHONY: fuzz
+fuzz: setup ## fuzz the parsers of bytes from outside for T seconds each (T=3600 TARGET=json)
+	QUAKE_FUZZ=1 swift build $(FUZZ)
+	deploy/fuzz.sh $(T) $(TARGET)
+
 .PHONY: soak
-soak: build ## run the long variants of the tests, and the unit tests with the thread sanitizer
+soak: build ## run the long variants of the tests, the unit tests with the thread sanitizer, and the fuzzer
 	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
 	filter=$$(deploy/test-groups.pl filter unit)
@@ -153,6 +165,7 @@ soak: build ## run the long variants of the tests, and the unit tests with the t
 	swift build $(ADDRESS)
 	ASAN_OPTIONS=quarantine_size_mb=4 QUAKE_BIN="$(CURDIR)/.build/address/debug" \
 		$(RUN-TESTS) --filter '^ToolTests\.HostileTrafficTests'
+	$(MAKE) --no-print-directory fuzz
 
 .PHONY: screenshots
 screenshots: setup ## take pictures of the live page, into .build/screenshots

@@ -285,3 +285,15 @@ let package = Package(
   ],
   cxxLanguageStandard: .cxx17
 )
+
+// The fuzzer is only in the build of `make fuzz`: nothing else has the runtime of libFuzzer.
+if Context.environment["QUAKE_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "quake-fuzz",
+      dependencies: [
+        "QuakeServer", "QuakeTool", "QuakeClient", "QuakeQuery", "QuakeHistory", "QuakeFormat",
+        "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
+      ],
+      path: "Tests/Fuzzing", swiftSettings: strict))
+}

@@ -81,6 +81,17 @@ import Testing
     #expect(contents.rejects.first?.raw == "<event publicID=\"smi:a.b/2\"/>")
   }
 
+  @Test func aRejectedEventIsKeptWholeHoweverItArrives() throws {
+    let event = "<event publicID=\"smi:a.b/2\"><description><text>A</text></description></event>"
+    // The beginning of a feed is read in one piece to recognise its format.
+    let space = String(repeating: " ", count: 1100)
+    let text = Self.document(space + event + "<event publicID=\"smi:a.b/3\" />")
+    for pieceSize in [1, 7, 64, .max] {
+      let contents = try FeedContents(BytesSource(Array(text.utf8), pieceSize: { pieceSize }))
+      #expect(contents.rejects.map(\.raw) == [event, "<event publicID=\"smi:a.b/3\" />"])
+    }
+  }
+
   @Test(arguments: [
     ("quakeml:eu.emsc/event/20120404_0000041", "emsc:20120404_0000041"),
     ("smi:webservices.ingv.it/fdsnws/event/1/query?eventId=46128882", "ingv:46128882"),

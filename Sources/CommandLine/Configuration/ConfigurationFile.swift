@@ -132,8 +132,23 @@ final class ConfigurationReading {
       }
       return
     }
-    settings.append(
-      Setting(String(cString: name), String(cString: value), file: file, line: lineNumber))
+    let text = Self.withoutComment(String(cString: value))
+    settings.append(Setting(String(cString: name), text, file: file, line: lineNumber))
+  }
+
+  /// Before version 58, the library leaves the comment after a further value.
+  private static func withoutComment(_ value: String) -> String {
+    var previous: UInt8 = 0
+    for index in value.utf8.indices {
+      let byte = value.utf8[index]
+      if byte == UInt8(ascii: ";"), isspace(Int32(previous)) != 0 {
+        var text = value[..<index]
+        while let last = text.utf8.last, isspace(Int32(last)) != 0 { text.removeLast() }
+        return String(text)
+      }
+      previous = byte
+    }
+    return value
   }
 }
 

@@ -126,7 +126,8 @@ final class XMLScanner {
       chunkEnd = input.end
     } else {
       chunkStart = input.end
-      _ = try input.fill(keepingFrom: input.end)
+      // The tag that has not ended may be that of an event, which is kept as it is written.
+      _ = try input.fill(keepingFrom: isInEvent ? input.end : min(offset, input.end))
       chunkEnd = input.end
     }
     let bytes = input.bytes(chunkStart..<input.end)
@@ -151,7 +152,7 @@ final class XMLScanner {
 
   private func keepRaw(upTo chunk: Range<Int>) {
     let space = FeedReject.maximumRawBytes + 4 - raw.count
-    let begin = max(eventOffset, chunk.lowerBound)
+    let begin = raw.isEmpty ? eventOffset : chunk.lowerBound
     guard space > 0, begin < chunk.upperBound else { return }
     raw.append(contentsOf: input.bytes(begin..<min(chunk.upperBound, begin + space)))
   }

@@ -17,6 +17,7 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     } else if host.contains(":") {
       return nil
     }
+    guard !host.contains(where: { $0 == "[" || $0 == "]" }) else { return nil }
     let digits = text[text.index(after: colon)...]
     guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let port = Int(digits), (0...65_535).contains(port)

@@ -72,7 +72,9 @@ struct RequestTarget: Sendable, Equatable {
         throw HTTPError(400, "The address of the request does not begin with a slash.")
       }
       let host = text.utf8.distance(from: text.startIndex, to: scheme.upperBound)
-      start = bytes[host...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+      start =
+        bytes[host...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+        ?? bytes.count
     }
     let mark = bytes[start...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
     // Before it is decoded: an encoded slash belongs to the name of an event, and separates nothing.

@@ -60,6 +60,12 @@ import Testing
     #expect(try settings("") == [])
   }
 
+  @Test func aCommentEndsAFurtherValueToo() throws {
+    let text = "feed = all_hour\n  all_day \t ; every day\n  a;b;c\n\tx;y ;z\n"
+    #expect(
+      try settings(text) == ["1 feed=all_hour", "2 feed=all_day", "3 feed=a;b;c", "4 feed=x;y"])
+  }
+
   @Test func longLinesAreTakenWhole() throws {
     let value = String(repeating: "x", count: 4000)
     #expect(try settings("\na = \(value)\n") == ["2 a=\(value)"])

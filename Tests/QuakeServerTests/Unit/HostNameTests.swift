@@ -30,4 +30,16 @@ import Testing
       #expect(try accepts(listen, nil, nil, false), "\(listen)")
     }
   }
+
+  @Test(arguments: ["[::1]:80", "localhost:80", ":0", "127.0.0.1:65535"])
+  func anAddressToListenOnIsWrittenAsItIsRead(text: String) throws {
+    #expect(ListenAddress(text)?.description == text)
+  }
+
+  @Test(arguments: [
+    "[[::1]]:80", "[localhost:80", "a]:80", "::1:80", "80", "a:", "a:65536", "a:+1",
+  ])
+  func whatIsNoAddressToListenOnIsRefused(text: String) {
+    #expect(ListenAddress(text) == nil)
+  }
 }

@@ -15,6 +15,12 @@ import Testing
       ])
   }
 
+  @Test func aWholeAddressWithoutAPathHasItsParameters() throws {
+    let target = try RequestTarget("http://host?after=a/b?c")
+    #expect(target.path == "/")
+    #expect(target.query == [QueryItem(name: "after", value: "a/b?c")])
+  }
+
   @Test(arguments: ["http://host:8080/v1?x=1", "/v1?x=1"])
   func anAddressMayBeWhole(text: String) throws {
     let target = try RequestTarget(text)

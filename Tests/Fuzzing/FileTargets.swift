@@ -1,0 +1,72 @@
+@testable import CommandLine
+@testable import EmbeddedPostgres
+@testable import QuakeClient
+@testable import QuakeModel
+
+/// Files that a user or another program writes.
+enum FileTargets {
+  static let all: [FuzzTarget] = [
+    FuzzTarget(
+      text: "configuration", longest: 8192,
+      words: [
+        " = ", "[section]", "; ", "# ", "\n ", "\u{FEFF}", "feed", "database", "postgresql://",
+      ],
+      seeds: [
+        "# A comment\ndatabase = postgresql://localhost/quake ; another\nfeed = all_day@5m\n  2.5_week\nquiet = yes\n",
+        "a:b\nc = d = e\n\n[x]\nf\n", "long = \(String(repeating: "x", count: 4100))\n",
+      ], check: { checkConfiguration(Array($0.utf8)) }),
+    FuzzTarget(
+      name: "small-files", longest: 1024,
+      words: ["Authorization: Bearer ", "\r\n", "1042.9f3ac2d1 17\n", "ready", "starting"],
+      seeds: {
+        [
+          "Authorization: Bearer x\r\n\nX-Key:  y \n", "1042.9f3ac2d1 17\n",
+          "12345\n/data\n1700000000\n5432\n/tmp\nlocalhost\n  1 2\nready   \n",
+        ].map { Array($0.utf8) }
+      }, check: checkSmallFile),
+  ]
+
+  /// Settings that were read are read again when they are written anew.
+  private static func checkConfiguration(_ bytes: [UInt8]) {
+    guard let settings = try? ConfigurationFile.settings(in: bytes, file: "f", "quake-ingest")
+    else { return }
+    let lines = bytes.count { $0 == 0x0A } + 1
+    for setting in settings {
+      require((1...lines).contains(setting.line), "\(setting) is on a line of the file")
+      require(!setting.value.utf8.contains(0x0A), "\(setting) is on one line")
+      _ = SecretFile.holdsPassword(setting.value)
+    }
+    // No option has an empty name, whose line would go on with the one before, or a long one, of which inih repeats 49
+    // bytes for a further value.
+    guard settings.allSatisfy({ (1..<50).contains($0.key.utf8.count) }) else { return }
+    // A byte order mark counts in the first line only, and a semicolon begins a comment only after a space.
+    let written = "#\n" + settings.map { "\($0.key)=\($0.value)\n" }.joined()
+    guard written.utf8.split(separator: 0x0A).allSatisfy({ $0.count < 4096 }) else { return }
+    let again = try? ConfigurationFile.settings(in: Array(written.utf8), file: "f", "quake-ingest")
+    require(
+      again?.map(\.key) == settings.map(\.key) && again?.map(\.value) == settings.map(\.value),
+      "the settings are read again: \(settings), \(String(describing: again))")
+  }
+
+  @Sendable private static func checkSmallFile(_ bytes: [UInt8]) {
+    if let fields = try? HeaderFile.read(bytes) {
+      for field in fields {
+        require(
+          field.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a field has no control characters")
+        // A letter that combines with the space before it makes one character with it.
+        require(field.utf8.contains(UInt8(ascii: ":")), "a field has a name and a value")
+      }
+      let written = fields.joined(separator: "\n")
+      require((try? HeaderFile.read(Array(written.utf8))) == fields, "the fields are read again")
+    }
+    // As quake-watch reads its state file.
+    let text = String(decoding: bytes.prefix(256).prefix { $0 != 0x0A }, as: UTF8.self)
+    if let cursor = HistoryCursor(text) {
+      require(cursor.description == text, "a cursor has one text")
+    }
+    let whole = String(decoding: bytes, as: UTF8.self)
+    if let postmaster = EmbeddedServer.Postmaster(whole) {
+      require(postmaster.pid > 0, "a process has a positive number")
+    }
+  }
+}
