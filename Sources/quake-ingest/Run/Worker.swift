@@ -135,9 +135,10 @@ final class Worker {
     do {
       let regained = try database.reconnect(wake: Signals.wakeDescriptor)
       if !isDryRun { try database.prepareForWorker(regained, feeds: feeds, diagnostics) }
-      diagnostics.note("connected to the database again: \(regained.label)")
-      if let loss = try seen.resume(over: regained) { report(loss, over: regained) }
+      let loss = try seen.resume(over: regained)
       connection = regained
+      diagnostics.note("connected to the database again: \(regained.label)")
+      if let loss { report(loss, over: regained) }
       mayHaveRequests = true
     } catch let error as StoreError {
       throw error
