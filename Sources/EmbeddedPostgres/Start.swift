@@ -212,10 +212,13 @@ extension EmbeddedServer {
 
 extension EmbeddedServer {
   /// Signals the postmaster and waits until it has ended; false if there was none.
+  ///
+  /// A postmaster that was told to stop while it recovered from a crash can wait for its checkpointer without an end.
+  /// After the time-out, the fast mode therefore becomes the immediate one, after which the next start recovers.
   func shutDown(mode: StopMode, timeout: Duration) throws(EmbeddedServerError) -> Bool {
     try folder.checkAccess()
     guard Postmaster.current(folder) != nil else { return false }
-    let deadline = Deadline(after: timeout)
+    var deadline = Deadline(after: timeout)
     let lock = try Lock.acquire(
       folder, account: account, timeout: timeout,
       isNeedless: { Postmaster.current(folder) == nil })
@@ -223,25 +226,35 @@ extension EmbeddedServer {
     defer { withExtendedLifetime(lock) {} }
     guard let postmaster = Postmaster.current(folder) else { return true }
 
-    if kill(postmaster.pid, mode.signal) != 0, errno != ESRCH {
-      throw EmbeddedServerError(
-        errno == EPERM ? .notAllowed : .unavailable,
-        "could not signal the embedded server (process \(postmaster.pid)): \(Files.reason(errno))")
-    }
+    var mode = mode
+    try signal(postmaster, mode)
     while ServerProcess(postmaster.pid)?.belongs(to: folder) == true {
-      guard !deadline.hasPassed else {
-        throw EmbeddedServerError(
-          .tryLater, "embedded server did not stop within \(timeout)",
-          detail: "Process \(postmaster.pid) still runs.",
-          hint: mode == .smart
-            ? "It waits for its clients to disconnect; stop it in fast mode."
-            : "Its log: \(folder.currentLogFile).")
+      if deadline.hasPassed {
+        guard mode == .fast else {
+          throw EmbeddedServerError(
+            .tryLater, "embedded server did not stop within \(timeout)",
+            detail: "Process \(postmaster.pid) still runs.",
+            hint: mode == .smart
+              ? "It waits for its clients to disconnect; stop it in fast mode."
+              : "Its log: \(folder.currentLogFile).")
+        }
+        mode = .immediate
+        try signal(postmaster, mode)
+        // A postmaster kills children that do not end within five seconds.
+        deadline = Deadline(after: max(timeout, .seconds(30)))
       }
       // It is the child of another process, so its end is no event here.
       Pause.briefly()
     }
     Postmaster.reap(postmaster.pid)
     return true
+  }
+
+  private func signal(_ postmaster: Postmaster, _ mode: StopMode) throws(EmbeddedServerError) {
+    guard kill(postmaster.pid, mode.signal) != 0, errno != ESRCH else { return }
+    throw EmbeddedServerError(
+      errno == EPERM ? .notAllowed : .unavailable,
+      "could not signal the embedded server (process \(postmaster.pid)): \(Files.reason(errno))")
   }
 }
 

@@ -79,9 +79,9 @@ enum StreamTargets {
 
     private mutating func add(_ event: StreamEvent) {
       switch event {
-      case .change(let change, let cursor):
+      case .change(let change, let cursor, let predecessor):
         changes.append(change)
-        kinds.append("change \(cursor)")
+        kinds.append("change \(cursor) after \(predecessor ?? "")")
       case .beginning(let token): kinds.append("beginning \(token)")
       case .snapshot(let record, let token): kinds.append("snapshot \(record.code ?? "") \(token)")
       case .heartbeat(let token): kinds.append("heartbeat \(token)")

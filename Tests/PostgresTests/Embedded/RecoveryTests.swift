@@ -53,6 +53,18 @@ import Testing
     }
   }
 
+  @Test func aServerWhoseCheckpointerHangsIsStopped() throws {
+    try TemporaryServer.with(isInitialised: true) { temporary in
+      let server = try temporary.embedded()
+      try server.start()
+      let checkpointer = try server.ask(
+        "select pid from pg_stat_activity where backend_type = 'checkpointer'")
+      kill(try #require(pid_t(checkpointer)), SIGSTOP)
+      #expect(try server.stop(timeout: .seconds(1)))
+      #expect(try server.startIfNeeded() == .started)
+    }
+  }
+
   @Test func theServerIgnoresAPidFileThatNamesALiveProcessOtherThanPostgreSQL() throws {
     try TemporaryServer.with(isInitialised: true) { temporary in
       let server = try temporary.embedded()
