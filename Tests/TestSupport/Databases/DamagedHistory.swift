@@ -1,4 +1,4 @@
-package import Postgres
+internal import Postgres
 
 /// What happens to a history while a reader has a cursor in it.
 package enum HistoryDamage: String, CaseIterable, Sendable, CustomStringConvertible {
