@@ -286,14 +286,20 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-// The fuzzer is only in the build of `make fuzz`: nothing else has the runtime of libFuzzer.
+// What is fuzzed. The program is only in the build of `make fuzz`, because nothing else has the runtime of libFuzzer;
+// otherwise the same files are a test of what the fuzzer begins with.
+let fuzzed: [Target.Dependency] = [
+  "QuakeServer", "QuakeTool", "QuakeClient", "QuakeQuery", "QuakeHistory", "QuakeFormat",
+  "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
+]
 if Context.environment["QUAKE_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
-      name: "quake-fuzz",
-      dependencies: [
-        "QuakeServer", "QuakeTool", "QuakeClient", "QuakeQuery", "QuakeHistory", "QuakeFormat",
-        "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
-      ],
-      path: "Tests/Fuzzing", swiftSettings: strict))
+      name: "quake-fuzz", dependencies: fuzzed, path: "Tests/Fuzzing",
+      exclude: ["SeedTests.swift"], swiftSettings: strict))
+} else {
+  package.targets.append(
+    .testTarget(
+      name: "Fuzzing", dependencies: fuzzed, exclude: ["main.swift", "Fuzzing.swift"],
+      swiftSettings: tests))
 }

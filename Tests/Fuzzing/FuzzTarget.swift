@@ -39,3 +39,8 @@ extension FuzzTarget {
       check: { check(String(decoding: $0, as: UTF8.self)) })
   }
 }
+
+/// Ends the program, so that libFuzzer keeps the input, unless a property of the parser holds.
+func require(_ holds: Bool, _ property: @autoclosure () -> String) {
+  if !holds { fatalError("violated: \(property())") }
+}

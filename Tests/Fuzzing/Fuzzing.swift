@@ -64,8 +64,3 @@ enum Fuzzing {
     fclose(file)
   }
 }
-
-/// Ends the program, so that libFuzzer keeps the input, unless a property of the parser holds.
-func require(_ holds: Bool, _ property: @autoclosure () -> String) {
-  if !holds { fatalError("violated: \(property())") }
-}
