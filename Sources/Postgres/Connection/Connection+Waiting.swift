@@ -3,6 +3,10 @@ internal import CLibpq
 internal import Glibc
 
 extension Connection {
+  /// The connection's socket, for callers that poll several descriptors. When it is readable, notifications
+  /// may have arrived.
+  package var descriptor: Int32 { PQsocket(connection) }
+
   /// The limits of one wait for the server: its deadline, when the watch examines it next, and when the server is
   /// next asked whether it is there.
   struct Patience {
