@@ -13,84 +13,72 @@ extension DoctorCheck {
   ]
 
   private static let standby = DoctorCheck("standby") { patient in
-    try patient.isStandby ? lag(of: patient) : standbys(of: patient)
+    if let lag = try ServerFigures.ownLag(over: patient.connection) { return own(lag, patient) }
+    return try standbys(of: patient)
   }
 
-  private static func lag(of patient: Patient) throws -> Finding {
-    let (isReceiving, isReplayed, seconds) = try patient.connection.row(
-      """
-      select exists (select from pg_stat_wal_receiver),
-             coalesce(pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn(), false),
-             extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8
-      """, as: (Bool, Bool, Double?).self)
-    guard isReceiving else {
+  private static func own(_ lag: ServerFigures.OwnLag, _ patient: Patient) -> Finding {
+    guard lag.isReceiving else {
       return .problem(
         "this hot standby is not connected to its primary",
         "Look at its log and at primary_conninfo; a standby that restores archives alone is late by design."
       )
     }
-    let lag = isReplayed ? .zero : Duration(lag: seconds ?? 0)
-    return lag > patient.limits.standbyLag
+    let late = Duration(lag: lag.seconds ?? 0)
+    return late > patient.limits.standbyLag
       ? .warning(
-        "this hot standby is \(Readable.duration(lag)) behind",
+        "this hot standby is \(Readable.duration(late)) behind",
         "Look for long queries on it, and at its disk and network.")
       : .ok("this is a hot standby, which keeps up")
   }
 
   private static func standbys(of patient: Patient) throws -> Finding {
-    let limit = patient.limits.standbyLag.inSeconds
-    let bytes = patient.limits.retainedWAL
-    let (count, late, isWaiting) = try patient.connection.row(
-      """
-      select count(*)::int8,
-             string_agg(format('%s (%s)', application_name, client_addr), ', ')
-               filter (where state is distinct from 'streaming'
-                          or extract(epoch from replay_lag) > \(limit)
-                          or pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn) > \(bytes)),
-             current_setting('synchronous_standby_names') <> ''
-               and coalesce(bool_and(coalesce(sync_state, '') not in ('sync', 'quorum')), true)
-        from pg_stat_replication
-      """, as: (Int64, String?, Bool).self)
-    if count > 0, try !patient.seesSessions() {
-      return .unseen(
-        "how far \(Readable.count(Int(count), "standby server")) may be behind", seeing(patient))
+    let standbys = try ServerFigures.standbys(over: patient.connection)
+    let count = Readable.count(standbys.count, "standby server")
+    if !standbys.isEmpty, try !patient.seesSessions() {
+      return .unseen("how far \(count) may be behind", seeing(patient))
     }
-    if isWaiting {
+    let isWaiting = try patient.connection.row(
+      "select current_setting('synchronous_standby_names') <> ''", as: Bool.self)
+    if isWaiting, !standbys.contains(where: { $0.isSynchronous == true }) {
       return .problem(
         "commits wait for a synchronous standby, and none is connected",
         "Start the standby, or empty synchronous_standby_names and reload the server.")
     }
-    if let late {
-      return .warning(
-        "behind, or not streaming: \(late)", "Look at its log, its disk and its network.")
+    let late = standbys.filter {
+      $0.isStreaming != true || $0.lagSeconds ?? 0 > patient.limits.standbyLag.inSeconds
+        || $0.behindBytes ?? 0 > patient.limits.retainedWAL
     }
-    return .ok(
-      count == 0 ? "there is none" : "\(Readable.count(Int(count), "standby server")) streaming")
+    guard late.isEmpty else {
+      return .warning(
+        "behind, or not streaming: \(Patient.list(late.map(\.name)))",
+        "Look at its log, its disk and its network.")
+    }
+    return .ok(standbys.isEmpty ? "there is none" : "\(count) streaming")
   }
 
   private static let slots = DoctorCheck("slots") { patient in
-    let slots = try patient.connection.rows(
-      """
-      select format('%I', slot_name), active, coalesce(wal_status, '') in ('lost', 'unreserved'),
-             coalesce(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
-                                           else pg_current_wal_lsn() end, restart_lsn), 0)::int8
-        from pg_replication_slots order by slot_name
-      """, as: (String, Bool, Bool, Int64).self)
+    let slots = try ServerFigures.slots(over: patient.connection)
     let next = """
       Start its reader again, or remove the slot: select pg_drop_replication_slot('NAME'). \
       max_slot_wal_keep_size bounds what a slot keeps.
       """
-    if let lost = slots.first(where: \.2) {
+    if let lost = slots.first(where: \.isLost) {
       return .problem(
-        "slot \(lost.0) has lost WAL that its reader needs, or is about to",
+        "slot \(lost.name) has lost WAL that its reader needs, or is about to",
         "Its reader must be set up anew: then drop the slot. Raise max_slot_wal_keep_size.")
     }
-    if let full = slots.max(by: { $0.3 < $1.3 }), full.3 > patient.limits.retainedWAL {
+    if let full = slots.max(by: { $0.retainedBytes < $1.retainedBytes }),
+      full.retainedBytes > patient.limits.retainedWAL
+    {
       return .problem(
-        "slot \(full.0) keeps \(Readable.bytes(Int(full.3))) of WAL on the disk", next)
+        "slot \(full.name) keeps \(Readable.bytes(Int(full.retainedBytes))) of WAL on the disk",
+        next)
     }
-    let unused = slots.filter { !$0.1 }.map(\.0)
-    if !unused.isEmpty { return .warning("nobody reads slot \(Patient.list(unused))", next) }
+    let unused = slots.filter { !$0.isActive }.map(\.name)
+    guard unused.isEmpty else {
+      return .warning("nobody reads slot \(Patient.list(unused))", next)
+    }
     return .ok(
       slots.isEmpty ? "there is none" : "\(Readable.count(slots.count, "slot")), all in use")
   }

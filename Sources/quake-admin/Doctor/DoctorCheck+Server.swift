@@ -1,9 +1,9 @@
 import Basics
 import CommandLine
-import Glibc
 import Postgres
 import QuakeHistory
 import QuakeModel
+import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -147,24 +147,17 @@ extension DoctorCheck {
 
   /// A connection does not show how much room a disk has; on the same machine the file system does.
   private static let disk = DoctorCheck("disk") { patient in
-    let (isHere, folder) = try patient.connection.row(
-      """
-      select inet_server_addr() is null,
-             (select setting from pg_settings where name = 'data_directory')
-      """, as: (Bool, String?).self)
-    var state = statvfs()
-    guard isHere, let folder, statvfs(folder, &state) == 0 else {
+    guard let disk = try ServerFigures.disk(over: patient.connection) else {
       return .unseen(
         "how full the server's disk is",
-        isHere && folder == nil
-          ? seeing(patient)
-          : "Run this command on the server's machine, over its Unix socket, or watch the disk with node_exporter."
-      )
+        """
+        Run this command on the server's machine, over its Unix socket, as \(patient.roles.name(.monitor)) or a \
+        superuser; or watch the disk with node_exporter.
+        """)
     }
-    let free = Double(state.f_bavail) * Double(state.f_frsize)
-    let share = free / max(Double(state.f_blocks) * Double(state.f_frsize), 1)
-    let found =
-      "\(Readable.bytes(Int(free))) free (\(Readable.decimal(share * 100, places: 0)) %) at \(folder)"
+    let (free, share) = (disk.freeBytes, disk.freeShare)
+    let percent = Readable.decimal(share * 100, places: 0)
+    let found = "\(Readable.bytes(Int(free))) free (\(percent) %) at \(disk.folder)"
     let next =
       "Make room, or purge the history: \"quake-admin status --verbose\" lists the sizes of the tables."
     return free < 1e9 || share < 0.03

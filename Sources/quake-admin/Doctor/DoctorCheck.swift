@@ -17,7 +17,6 @@ struct DoctorCheck: Sendable {
     let another: () throws(PostgresError) -> Connection
     let roles: RoleNames
     let limits: Limits
-    let isStandby: Bool
     /// Whether the embedded server holds the database, which only its account uses.
     let isEmbedded: Bool
     /// What "quake-admin status" knows; or why this role, or a lock, keeps it from knowing.

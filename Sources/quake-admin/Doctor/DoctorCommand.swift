@@ -102,7 +102,6 @@ enum DoctorCommand {
     return DoctorCheck.Patient(
       connection: connection,
       another: { () throws(PostgresError) in try access.open() }, roles: roles, limits: limits,
-      isStandby: try connection.row("select pg_is_in_recovery()", as: Bool.self),
       isEmbedded: access.embedded != nil, report: report)
   }
 
