@@ -130,7 +130,7 @@ struct LiveAlertTests {
       primary,
       """
       insert into quake.quake (code, time, magnitude)
-      select 'us' || i, now(), 3 from generate_series(1, 20000) i
+      select 'zz' || i, now(), 3 from generate_series(1, 20000) i
       """)
     for alert in ["QuakeWALRetained", "QuakeStandbyLags", "QuakeWatcherLags"] {
       try scene.expect(alert, while: both)
