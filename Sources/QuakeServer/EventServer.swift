@@ -316,5 +316,6 @@ struct ServerParts: Sendable {
       "quake_query_queue", .gauge, "Requests that wait for a connection to the database.",
       Double(pool.waiting))
     streams.write(to: &text)
+    ProcessFigures.write(to: &text)
   }
 }

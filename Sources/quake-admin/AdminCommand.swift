@@ -7,7 +7,8 @@ enum AdminCommand {
     "quake-admin", purpose: "administer the earthquake database",
     version: productVersion, options: Tool.commonOptions,
     subcommands: [
-      StatusCommand.table, MigrateCommand.table, FeedsCommand.table, ImportsCommand.table,
+      StatusCommand.table, DoctorCommand.table, MigrateCommand.table, FeedsCommand.table,
+      ImportsCommand.table,
       RefreshCommand.table, EventsCommand.table, AssociationsCommand.table, HistoryCommand.table,
       WatchersCommand.table, RolesCommand.table, PostGISCommand.table, ServerCommand.table,
       CompleteCommand.table,
@@ -22,6 +23,7 @@ enum AdminCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     switch arguments.subcommand.first {
     case "status": try StatusCommand(arguments, diagnostics).run()
+    case "doctor": try DoctorCommand.run(arguments, diagnostics)
     case "migrate": try MigrateCommand.run(arguments, diagnostics)
     case "feeds": try FeedsCommand.run(arguments, diagnostics)
     case "imports": try ImportsCommand.run(arguments, diagnostics)

@@ -8,6 +8,7 @@ extension StatusReport {
 
   private init(hidingSessionsOf report: StatusReport) {
     address = ""
+    server = report.server
     embedded = nil
     serverVersion = report.serverVersion
     isStandby = report.isStandby

@@ -24,6 +24,8 @@ package struct StatusReport {
   package let schemaFault: StoreError?
   /// The state of the store; nil if the schema is not the one of this program.
   package let store: StoreStatus?
+  /// What the server shows of its slots, its standbys and its disk.
+  package let server: ServerFigures
   /// What somebody has done to the objects of the schema.
   package let deviations: [SchemaDeviation]
 
@@ -41,6 +43,7 @@ package struct StatusReport {
       "select split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery()",
       as: (String, Bool).self)
     address = connection.label
+    server = try ServerFigures(over: connection)
     self.embedded = embedded
     do {
       let migrations = try Migrator(connection: connection, program: program).status()

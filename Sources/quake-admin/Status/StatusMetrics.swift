@@ -43,6 +43,7 @@ struct StatusMetrics {
     metrics.gauge(
       "quake_database_standby", "Whether the database is a hot standby.",
       [.init(report.isStandby ? 1 : 0)])
+    describe(report.server)
     metrics.gauge(
       "quake_schema_version", "Number of the newest applied migration.",
       [.init(report.schemaVersion.map(Double.init))])
@@ -61,6 +62,39 @@ struct StatusMetrics {
   private static func up(_ isUp: Bool, _ metrics: inout PrometheusText) {
     metrics.gauge(
       "quake_up", "Whether the database could be reached.", [.init(isUp ? 1 : 0)])
+    // A file that nobody writes any more shows the last state for ever.
+    metrics.gauge(
+      "quake_status_timestamp_seconds", "When this status was read.", [.init(seconds(.now()))])
+  }
+
+  private mutating func describe(_ server: ServerFigures) {
+    metrics.gauge(
+      "quake_slot_retained_wal_bytes", "WAL that a replication slot keeps.",
+      server.slots.map { .init(Double($0.retainedBytes), ["slot": $0.name]) })
+    metrics.gauge(
+      "quake_slot_active", "Whether a replication slot is being read.",
+      server.slots.map { .init($0.isActive ? 1 : 0, ["slot": $0.name]) })
+    metrics.gauge(
+      "quake_standbys", "Standbys that are connected to this server.",
+      [.init(Double(server.standbys.count))])
+    metrics.gauge(
+      "quake_standby_lag_seconds", "How far a standby is behind.",
+      server.standbys.map { .init($0.lagSeconds, ["standby": $0.name]) })
+    metrics.gauge(
+      "quake_standby_behind_bytes", "WAL that a standby has not replayed.",
+      server.standbys.map { .init($0.behindBytes.map(Double.init), ["standby": $0.name]) })
+    metrics.gauge(
+      "quake_replication_receiving", "Whether this standby is connected to its primary.",
+      [.init(server.ownLag.map { $0.isReceiving ? 1 : 0 })])
+    metrics.gauge(
+      "quake_replication_lag_seconds", "How far this standby is behind its primary.",
+      [.init(server.ownLag?.seconds)])
+    metrics.gauge(
+      "quake_disk_free_bytes", "Free space on the disk of the database.",
+      [.init(server.disk?.freeBytes)])
+    metrics.gauge(
+      "quake_disk_free_ratio", "Free part of the disk of the database, 0 to 1.",
+      [.init(server.disk?.freeShare)])
   }
 
   private mutating func describeFeeds(_ store: StoreStatus) {

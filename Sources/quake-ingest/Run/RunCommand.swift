@@ -58,6 +58,12 @@ struct RunCommand {
       .value(
         "keep-rejects", "AGE", default: "30d",
         help: "delete rejected records, with their reasons, when they are older"),
+      .value(
+        "metrics", "FILE", completion: .files,
+        help: """
+          write metrics of the worker itself to this file every ten seconds, for node_exporter's textfile collector; \
+          each worker needs a file of its own
+          """),
       .toggle("migrate", initially: true, help: "do not apply pending migrations first"),
       CommandConfiguration.option,
     ] + IngestCommand.importOptions(of: "run") + JudgingOptions.options + [
@@ -102,6 +108,7 @@ struct RunCommand {
   private let every: Duration?
   private let migrates: Bool
   private let chores: [any Chore]
+  private let metrics: WorkerMetrics?
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
     var diagnostics = diagnostics
@@ -131,6 +138,10 @@ struct RunCommand {
     self.chores = chores
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
+    }
+    metrics = arguments.string("metrics").map { WorkerMetrics(path: $0, diagnostics) }
+    if metrics != nil, settings.pollsOnce {
+      throw arguments.usageError("option --metrics is for a worker that polls until it is stopped")
     }
     if every != nil, named.isEmpty {
       throw arguments.usageError("option --every is for feeds that --feed names")
@@ -185,7 +196,7 @@ struct RunCommand {
     defer { service.stopping() }
     let worker = Worker(
       database: database, connection: connection, context: context, feeds: polled,
-      chores: Chores(isDryRun ? [] : chores, diagnostics: diagnostics))
+      chores: Chores(isDryRun ? [] : chores, diagnostics: diagnostics), metrics: metrics)
     let status = settings.pollsOnce ? worker.pollOnce() : try worker.run()
     diagnostics.note("stopped")
     return status

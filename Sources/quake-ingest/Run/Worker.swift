@@ -25,6 +25,7 @@ final class Worker {
   private var mayHaveRequests = true
   /// What it has seen of the history, to notice a primary that lacks a part of it.
   private var seen = SeenHistory()
+  private var metrics: WorkerMetrics?
   private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
 
   private var diagnostics: Diagnostics { context.diagnostics }
@@ -35,13 +36,14 @@ final class Worker {
   /// - Parameter connection: A connection that `prepareForWorker` has prepared.
   init(
     database: DatabaseAccess, connection: Connection, context: PollContext, feeds: [PolledFeed],
-    chores: Chores
+    chores: Chores, metrics: WorkerMetrics? = nil
   ) {
     self.database = database
     self.connection = connection
     self.context = context
     self.feeds = feeds
     self.chores = chores
+    self.metrics = metrics
     standby = Standby(
       takeoverAfter: context.settings.takeoverAfter, diagnostics: context.diagnostics)
     lifeSign = PeriodicTimer(context.settings.lifeSign)
@@ -54,6 +56,8 @@ final class Worker {
   func run() throws -> ExitStatus {
     while !Signals.stopRequested {
       service.alive()
+      metrics?.writeIfDue(
+        isConnected: connection != nil, feeds: feeds.count, held: feeds.count(where: \.isHeld))
       guard let connection else {
         try reconnect()
         continue
@@ -69,6 +73,7 @@ final class Worker {
           if ready.isPolling { mayHaveRequests = true }
           if let status = try ready.advance(over: connection) {
             if status == .ok { backoff.reset() }
+            metrics?.count(status)
             try seen.advance(over: connection)
           }
         } else {

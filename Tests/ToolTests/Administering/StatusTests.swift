@@ -237,7 +237,7 @@ import Testing
       #expect(outcome.status == 69 && outcome.output.isEmpty)
       #expect(outcome.errors.contains("error: could not connect"))
       let metrics = try PrometheusText(String(contentsOfFile: file, encoding: .utf8))
-      #expect(metrics.families.count == 1 && metrics.value("quake_up") == 0)
+      #expect(metrics.families.count == 2 && metrics.value("quake_up") == 0)
     }
     // The command neither creates nor starts a server.
     let home = folder.path + "/server"

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import TestSupport
 import Testing
@@ -15,9 +16,42 @@ import Testing
     let server = try ServerProcess(database)
     try eventually("the server is ready") { try server.get("/readyz").status == 200 }
     let served = try server.get("/metrics").text
-    let status = try Tools.run(
-      "quake-admin", ["status", "--prometheus"] + database.option
-    ).output
+    // A server with a standby and a slot, and a worker.
+    let servers = try ReplicatedServers()
+    try servers.ask(servers.primary, "select pg_create_physical_replication_slot('kept', true)")
+    try Tools.succeed(
+      "quake-watch",
+      [
+        "--name", "w", "--no-witness", "--from-start", "--no-follow", "-d",
+        servers.primary.conninfo,
+      ])
+    var status = ""
+    try eventually("the standby streams") {
+      for side in [servers.primary, servers.standby] {
+        status += try Tools.run("quake-admin", ["status", "--prometheus", "-d", side.conninfo])
+          .output
+      }
+      return status.contains("quake_standby_behind_bytes")
+        && status.contains("quake_replication_receiving 1")
+    }
+    status += try Tools.run("quake-admin", ["status", "--prometheus"] + database.option).output
+    let worker = try Tools.start(
+      "quake-ingest",
+      ["run", "--feed", feed, "--metrics", folder.path + "/quake-worker.prom"] + database.option)
+    try worker.waitForError("polling ")
+    func workerMetrics() throws -> PrometheusText {
+      try PrometheusText(
+        String(contentsOfFile: folder.path + "/quake-worker.prom", encoding: .utf8))
+    }
+    try eventually("the worker writes its metrics") { (try? workerMetrics()) != nil }
+    let metrics = try workerMetrics()
+    for name in ["connected", "feeds", "open_fds", "resident_memory_bytes", "start_time_seconds"] {
+      let value = metrics.value("quake_worker_" + name, ["worker": "quake-worker"])
+      #expect(value ?? 0 > 0, "\(name)")
+    }
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().ending == .exited(0))
+    status += try String(contentsOfFile: folder.path + "/quake-worker.prom", encoding: .utf8)
     let known = Set(
       (served + status).matches(of: #/# TYPE (quake_[a-z_]+)/#).map { String($0.1) })
     #expect(known.count > 25)
@@ -33,12 +67,47 @@ import Testing
     try server.stop()
   }
 
+  @Test func theServerHasTheUsualFiguresOfAProcess() throws {
+    let server = try ServerProcess(try TestDatabase())
+    let text = try server.get("/metrics").text
+    func value(_ name: String) throws -> Double {
+      let line = text.split(separator: "\n").first { $0.hasPrefix("process_\(name) ") }
+      return try #require(line?.split(separator: " ").last.flatMap { Double($0) }, "\(name)")
+    }
+    #expect(try value("open_fds") > 3)
+    #expect(try value("max_fds") >= value("open_fds"))
+    #expect(try value("resident_memory_bytes") > 1_000_000)
+    #expect(try value("virtual_memory_bytes") >= value("resident_memory_bytes"))
+    #expect(try value("cpu_seconds_total") > 0)
+    let started = Date(timeIntervalSince1970: try value("start_time_seconds"))
+    #expect(started <= Date() + 2 && started > Date() - 3600)
+    try server.stop()
+  }
+
+  /// Each alert has a test and a section of the runbook.
+  @Test func eachAlertHasATestAndASection() throws {
+    func text(_ file: String) throws -> String {
+      try String(contentsOfFile: Tools.package + "/" + file, encoding: .utf8)
+    }
+    let alerts = try text("deploy/monitoring/alerts.yml").matches(of: #/- alert: (\w+)/#)
+      .map { String($0.1) }
+    let tests = try text("deploy/monitoring/alerts.test.yml")
+    let runbook = try text("docs/runbook.md")
+    #expect(alerts.count > 20)
+    for alert in alerts {
+      #expect(tests.contains("- name: \(alert)\n"), "\(alert) has no test")
+      #expect(runbook.contains("\n### \(alert)\n"), "\(alert) has no section")
+    }
+  }
+
   @Test(
     .enabled(
       if: (try? Tools.shell("promtool --version").status == 0) == true, "there is no promtool"))
   func prometheusAcceptsTheRulesAndTheMetrics() throws {
     let rules = try Tools.shell("promtool check rules '\(Self.folder)/alerts.yml'")
     #expect(rules.status == 0, "\(rules.output)\(rules.errors)")
+    let tests = try Tools.shell("cd '\(Self.folder)' && promtool test rules alerts.test.yml")
+    #expect(tests.status == 0, "\(tests.output)\(tests.errors)")
     let server = try ServerProcess(try TestDatabase())
     let metrics = try Tools.shell("curl -s \(server.url)/metrics | promtool check metrics")
     #expect(metrics.status == 0, "\(metrics.output)\(metrics.errors)")

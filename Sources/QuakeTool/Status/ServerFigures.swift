@@ -1,0 +1,113 @@
+internal import Glibc
+package import Postgres
+
+/// What the PostgreSQL server shows of its slots, its standbys and its disk. What the role may not see is missing.
+package struct ServerFigures {
+  /// A replication slot, which keeps WAL for its reader.
+  package struct Slot {
+    package let name: String
+    package let isActive: Bool
+    /// Whether its reader lacks WAL, or soon will.
+    package let isLost: Bool
+    package let retainedBytes: Int64
+  }
+
+  /// A standby that is connected to this server; what is unknown is nil.
+  package struct Standby {
+    package let name: String
+    package let isStreaming: Bool?
+    /// Whether commits may wait for it.
+    package let isSynchronous: Bool?
+    /// Zero if it has replayed all.
+    package let lagSeconds: Double?
+    package let behindBytes: Int64?
+  }
+
+  /// How far this server is behind its primary.
+  package struct OwnLag {
+    package let isReceiving: Bool
+    /// Nil if it has not replayed a transaction yet.
+    package let seconds: Double?
+  }
+
+  /// The file system of the data folder.
+  package struct Disk {
+    package let folder: String
+    package let freeBytes: Double
+    package let sizeBytes: Double
+    package var freeShare: Double { freeBytes / max(sizeBytes, 1) }
+  }
+
+  package let slots: [Slot]
+  package let standbys: [Standby]
+  /// Nil if this server is no standby.
+  package let ownLag: OwnLag?
+  /// Nil if the server is on another machine, or the role does not see where its data are.
+  package let disk: Disk?
+
+  package init(over connection: Connection) throws(PostgresError) {
+    slots = try Self.slots(over: connection)
+    standbys = try Self.standbys(over: connection)
+    ownLag = try Self.ownLag(over: connection)
+    disk = try Self.disk(over: connection)
+  }
+
+  /// The slots by name.
+  package static func slots(over connection: Connection) throws(PostgresError) -> [Slot] {
+    try connection.rows(
+      """
+      select slot_name, active, coalesce(wal_status, '') in ('lost', 'unreserved'),
+             coalesce(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
+                                           else pg_current_wal_lsn() end, restart_lsn), 0)::int8
+        from pg_replication_slots order by slot_name
+      """, as: (String, Bool, Bool, Int64).self
+    ).map { Slot(name: $0, isActive: $1, isLost: $2, retainedBytes: $3) }
+  }
+
+  /// The connected standbys by name, each name once.
+  package static func standbys(over connection: Connection) throws(PostgresError) -> [Standby] {
+    try connection.rows(
+      """
+      select name, state, is_synchronous, lag, bytes
+        from (select application_name as name, bool_and(state = 'streaming') as state,
+                     bool_and(sync_state in ('sync', 'quorum')) as is_synchronous,
+                     max(case when replay_lsn >= sent_lsn then 0
+                              else extract(epoch from replay_lag) end)::float8 as lag,
+                     max(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
+                                              else pg_current_wal_lsn() end, replay_lsn))::int8 as bytes
+                from pg_stat_replication
+               group by 1) s
+       order by 1
+      """, as: (String, Bool?, Bool?, Double?, Int64?).self
+    ).map {
+      Standby(name: $0, isStreaming: $1, isSynchronous: $2, lagSeconds: $3, behindBytes: $4)
+    }
+  }
+
+  /// How far this server is behind its primary; nil if it is no standby.
+  package static func ownLag(over connection: Connection) throws(PostgresError) -> OwnLag? {
+    let (isStandby, isReceiving, seconds) = try connection.row(
+      """
+      select pg_is_in_recovery(), exists (select from pg_stat_wal_receiver),
+             -- While the primary sends nothing, the last transaction gets older without being late.
+             case when exists (select from pg_stat_wal_receiver)
+                   and pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn() then 0
+                  else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) end::float8
+      """, as: (Bool, Bool, Double?).self)
+    return isStandby ? OwnLag(isReceiving: isReceiving, seconds: seconds) : nil
+  }
+
+  /// The disk, if the server is on this machine and listens on a Unix socket.
+  package static func disk(over connection: Connection) throws(PostgresError) -> Disk? {
+    let (isHere, folder) = try connection.row(
+      """
+      select inet_server_addr() is null, (select setting from pg_settings where name = 'data_directory')
+      """, as: (Bool, String?).self)
+    var state = statvfs()
+    guard isHere, let folder, statvfs(folder, &state) == 0 else { return nil }
+    let block = Double(state.f_frsize)
+    return Disk(
+      folder: folder, freeBytes: Double(state.f_bavail) * block,
+      sizeBytes: Double(state.f_blocks) * block)
+  }
+}

@@ -1,0 +1,157 @@
+import Basics
+import CommandLine
+import Postgres
+import QuakeHistory
+import QuakeModel
+import QuakeTool
+import QuakeWorker
+
+/// Standbys and what holds back WAL, rows and notifications.
+extension DoctorCheck {
+  static let replication = [
+    standby, slots, archive, notificationQueue, longTransactions, preparedTransactions,
+  ]
+
+  private static let standby = DoctorCheck("standby") { patient in
+    if let lag = try ServerFigures.ownLag(over: patient.connection) { return own(lag, patient) }
+    return try standbys(of: patient)
+  }
+
+  private static func own(_ lag: ServerFigures.OwnLag, _ patient: Patient) -> Finding {
+    guard lag.isReceiving else {
+      return .problem(
+        "this hot standby is not connected to its primary",
+        "Look at its log and at primary_conninfo; a standby that restores archives alone is late by design."
+      )
+    }
+    let late = Duration(lag: lag.seconds ?? 0)
+    return late > patient.limits.standbyLag
+      ? .warning(
+        "this hot standby is \(Readable.duration(late)) behind",
+        "Look for long queries on it, and at its disk and network.")
+      : .ok("this is a hot standby, which keeps up")
+  }
+
+  private static func standbys(of patient: Patient) throws -> Finding {
+    let standbys = try ServerFigures.standbys(over: patient.connection)
+    let count = Readable.count(standbys.count, "standby server")
+    if !standbys.isEmpty, try !patient.seesSessions() {
+      return .unseen("how far \(count) may be behind", seeing(patient))
+    }
+    let isWaiting = try patient.connection.row(
+      "select current_setting('synchronous_standby_names') <> ''", as: Bool.self)
+    if isWaiting, !standbys.contains(where: { $0.isSynchronous == true }) {
+      return .problem(
+        "commits wait for a synchronous standby, and none is connected",
+        "Start the standby, or empty synchronous_standby_names and reload the server.")
+    }
+    let late = standbys.filter {
+      $0.isStreaming != true || $0.lagSeconds ?? 0 > patient.limits.standbyLag.inSeconds
+        || $0.behindBytes ?? 0 > patient.limits.retainedWAL
+    }
+    guard late.isEmpty else {
+      return .warning(
+        "behind, or not streaming: \(Patient.list(late.map(\.name)))",
+        "Look at its log, its disk and its network.")
+    }
+    return .ok(standbys.isEmpty ? "there is none" : "\(count) streaming")
+  }
+
+  private static let slots = DoctorCheck("slots") { patient in
+    let slots = try ServerFigures.slots(over: patient.connection)
+    let next = """
+      Start its reader again, or remove the slot: select pg_drop_replication_slot('NAME'). \
+      max_slot_wal_keep_size bounds what a slot keeps.
+      """
+    if let lost = slots.first(where: \.isLost) {
+      return .problem(
+        "slot \(lost.name) has lost WAL that its reader needs, or is about to",
+        "Its reader must be set up anew: then drop the slot. Raise max_slot_wal_keep_size.")
+    }
+    if let full = slots.max(by: { $0.retainedBytes < $1.retainedBytes }),
+      full.retainedBytes > patient.limits.retainedWAL
+    {
+      return .problem(
+        "slot \(full.name) keeps \(Readable.bytes(Int(full.retainedBytes))) of WAL on the disk",
+        next)
+    }
+    let unused = slots.filter { !$0.isActive }.map(\.name)
+    guard unused.isEmpty else {
+      return .warning("nobody reads slot \(Patient.list(unused))", next)
+    }
+    return .ok(
+      slots.isEmpty ? "there is none" : "\(Readable.count(slots.count, "slot")), all in use")
+  }
+
+  private static let archive = DoctorCheck("WAL archive") { patient in
+    let (mode, failed, segment) = try patient.connection.row(
+      """
+      select current_setting('archive_mode'),
+             coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false), last_failed_wal
+        from pg_stat_archiver
+      """, as: (String, Bool, String?).self)
+    guard mode != "off" else {
+      return .ok("off: backups are those of pg_dump or pg_basebackup alone")
+    }
+    return failed
+      ? .problem(
+        "the last attempt failed, to archive \(segment ?? "a segment"): WAL stays on the disk",
+        "The server's log has the error of archive_command. Point-in-time recovery ends before that segment."
+      )
+      : .ok("works")
+  }
+
+  private static let notificationQueue = DoctorCheck("notification queue") { patient in
+    let usage = try patient.connection.row("select pg_notification_queue_usage()", as: Double.self)
+    let found = "\(Readable.decimal(usage * 100, places: 1)) % full"
+    guard usage >= NotificationQueue.standardLimit else { return .ok(found) }
+    let suspects = try NotificationQueue.suspects(over: patient.connection)
+      .map { LockWaitText.words(for: $0) }
+    return .problem(
+      suspects.isEmpty ? found : "\(found), most likely pinned by \(Patient.list(suspects))",
+      "End the session that stays in a transaction or does not read: select pg_terminate_backend(PID)."
+    )
+  }
+
+  /// They keep dead rows, WAL and notifications.
+  private static let longTransactions = DoctorCheck("long transactions") { patient in
+    guard try patient.seesSessions() else {
+      return .unseen("the transactions of other roles", seeing(patient))
+    }
+    let limit = patient.limits.transaction.inSeconds
+    let long = try patient.connection.rows(
+      """
+      select format('session %s of %s (%s, %s)', pid, usename, application_name, state),
+             extract(epoch from clock_timestamp() - xact_start)::float8
+        from pg_stat_activity
+       where pid <> pg_backend_pid() and backend_type = 'client backend'
+         and extract(epoch from clock_timestamp() - xact_start) > \(limit)
+       order by xact_start limit 20
+      """, as: (String, Double).self)
+    guard let oldest = long.first else {
+      return .ok("none is open for longer than \(Readable.duration(patient.limits.transaction))")
+    }
+    return .warning(
+      "\(oldest.0) has been in a transaction for \(Readable.duration(Duration(lag: oldest.1)))"
+        + (long.count > 1 ? ", and \(long.count - 1) more" : ""),
+      "End it if it was forgotten: select pg_terminate_backend(PID). Set idle_in_transaction_session_timeout."
+    )
+  }
+
+  private static let preparedTransactions = DoctorCheck("prepared transactions") { patient in
+    let (count, seconds) = try patient.connection.row(
+      """
+      select count(*)::int8, extract(epoch from clock_timestamp() - min(prepared))::float8 from pg_prepared_xacts
+      """, as: (Int64, Double?).self)
+    guard count > 0 else { return .ok("there is none") }
+    let age = Duration(lag: seconds ?? 0)
+    let found =
+      "\(Readable.count(Int(count), "transaction")), the oldest for \(Readable.duration(age))"
+    return age > patient.limits.transaction
+      ? .problem(
+        found,
+        "Find it in pg_prepared_xacts, and end it with \"commit prepared\" or \"rollback prepared\"."
+      )
+      : .ok(found)
+  }
+}

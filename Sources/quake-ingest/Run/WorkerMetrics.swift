@@ -1,0 +1,61 @@
+import Basics
+import CommandLine
+import QuakeModel
+import QuakeTool
+import QuakeWorker
+
+/// The metrics of the worker itself, in a file for node_exporter's textfile collector: they show that it lives even if
+/// the database does not.
+struct WorkerMetrics {
+  private let file: AtomicFile
+  private let diagnostics: Diagnostics
+  /// The label of each value: with several workers, each has a file of its own.
+  private let name: String
+  private var timer = PeriodicTimer(.seconds(10), first: .zero)
+  private var polls = 0
+  private var failures = 0
+  private var hasFailed = false
+
+  init(path: String, _ diagnostics: Diagnostics) {
+    file = AtomicFile(path)
+    self.diagnostics = diagnostics
+    let last = path.split(separator: "/").last.map(String.init) ?? path
+    name = last.hasSuffix(".prom") ? String(last.dropLast(5)) : last
+  }
+
+  /// Counts a poll that has ended.
+  mutating func count(_ status: ExitStatus) {
+    polls += 1
+    if status != .ok { failures += 1 }
+  }
+
+  /// Replaces the file, if it is time.
+  mutating func writeIfDue(isConnected: Bool, feeds: Int, held: Int) {
+    guard timer.fireIfDue() else { return }
+    var text = PrometheusText()
+    let labels = [("worker", name)]
+    func write(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: Double) {
+      text.begin("quake_worker_" + name, kind, help)
+      text.value("quake_worker_" + name, labels, value)
+    }
+    write(
+      "timestamp_seconds", .gauge, "When the worker wrote this, since 1970.",
+      Double(Timestamp.now().microseconds) / 1e6)
+    write("connected", .gauge, "Whether it is connected to the database.", isConnected ? 1 : 0)
+    write("feeds", .gauge, "Feeds that it was started with.", Double(feeds))
+    write("held_feeds", .gauge, "Feeds that it polls; others poll the rest.", Double(held))
+    write("polls_total", .counter, "Polls that have ended.", Double(polls))
+    write("failed_polls_total", .counter, "Polls that have failed.", Double(failures))
+    ProcessFigures.write(to: &text, prefix: "quake_worker_", labels: labels)
+    do throws(AtomicFile.SystemError) {
+      try file.write(Array(text.text.utf8))
+      hasFailed = false
+    } catch {
+      guard !hasFailed else { return }
+      hasFailed = true
+      diagnostics.warning(
+        "could not write the metrics to \"\(file.path)\": \(error)",
+        hint: "The worker goes on, and tries again every ten seconds.")
+    }
+  }
+}
