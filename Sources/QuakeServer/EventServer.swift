@@ -305,6 +305,7 @@ struct ServerParts: Sendable {
 
   /// Adds the figures of all parts to the metrics.
   func write(to text: inout PrometheusText) {
+    text.buildInfo()
     metrics.write(to: &text)
     text.single(
       "quake_ready", .gauge, "Whether the server reaches the database and follows it.",

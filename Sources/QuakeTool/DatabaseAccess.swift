@@ -196,7 +196,7 @@ package struct DatabaseAccess {
     let waits = LockWaits(settings, diagnostics)
     waits.lookAfter(connection)
     return try Migrator(
-      connection: connection, program: "\(diagnostics.tool) \(productVersion)",
+      connection: connection, program: Build.program(diagnostics.tool),
       patience: LockPatience(wake: Signals.wakeDescriptor, lastWait: { waits.lastWait }))
   }
 
