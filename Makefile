@@ -201,3 +201,7 @@ install: build ## install the tools, manual pages and completions into PREFIX
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf .build
+
+.PHONY: check-release
+check-release: ## check a release from nothing: fresh clone, build, unit tests, versions, frozen schema
+	@deploy/check-release.sh
