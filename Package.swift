@@ -182,15 +182,14 @@ let package = Package(
       name: "quake-ingest",
       dependencies: [
         "CLinux", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSimulator", "QuakeWorker",
-        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine",
-        "Basics",
+        "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "CommandLine", "Basics",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
         "Basics", "CLinux", "Postgres", "QuakeClient", "QuakeTool", "QuakeWorker", "QuakeHistory",
-        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "CommandLine",
+        "EmbeddedPostgres", "QuakeModel", "CommandLine",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
