@@ -13,6 +13,9 @@ BIN := $(CURDIR)/.build/release
 TOOLS := quake-ingest quake-watch quake-query quake-admin quake-serve
 SOURCES := Package.swift Sources Tests Benchmarks Examples
 
+# For Package.swift: the commit that is built; empty without git. "-dirty" says that there are changes beside it.
+export QUAKE_COMMIT := $(shell git describe --always --dirty --abbrev=8 --exclude='*' 2>/dev/null)
+
 RELEASE := swift build -c release
 
 .PHONY: help
@@ -198,3 +201,7 @@ install: build ## install the tools, manual pages and completions into PREFIX
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf .build
+
+.PHONY: check-release
+check-release: ## check a release from nothing: fresh clone, build, unit tests, versions, frozen schema
+	@deploy/check-release.sh

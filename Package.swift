@@ -35,6 +35,11 @@ let largestTests: [SwiftSetting] =
 // The tools need no Swift on their machine, and an idle one needs half the memory.
 let tool: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
 
+// The commit, for `--version`. `make` names it: the package manager's own way to ask git keeps an old answer.
+let commit: [CSetting] = [
+  .define("QUAKE_COMMIT", to: "\"\(Context.environment["QUAKE_COMMIT"] ?? "")\"")
+]
+
 let package = Package(
   name: "quake",
   products: [
@@ -73,6 +78,9 @@ let package = Package(
 
     // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
     .target(name: "CMigrations"),
+
+    // The commit that was built. Another commit compiles one line of C, and links the tools.
+    .target(name: "CBuild", cSettings: commit),
 
     // libcurl, loaded when something first needs it. Only its headers are needed here.
     .target(name: "CLibcurl"),
@@ -165,7 +173,7 @@ let package = Package(
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeQuery",
+        "CBuild", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeQuery",
         "QuakeWorker", "QuakeModel", "Postgres", "Basics",
       ],
       swiftSettings: unoptimisedInTests),
@@ -174,15 +182,14 @@ let package = Package(
       name: "quake-ingest",
       dependencies: [
         "CLinux", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSimulator", "QuakeWorker",
-        "QuakeQuery", "QuakeHistory", "QuakeSchema", "QuakeModel", "Postgres", "CommandLine",
-        "Basics",
+        "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "CommandLine", "Basics",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-watch",
       dependencies: [
         "Basics", "CLinux", "Postgres", "QuakeClient", "QuakeTool", "QuakeWorker", "QuakeHistory",
-        "QuakeSchema", "EmbeddedPostgres", "QuakeModel", "CommandLine",
+        "EmbeddedPostgres", "QuakeModel", "CommandLine",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",

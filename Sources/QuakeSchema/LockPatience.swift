@@ -25,6 +25,14 @@ package struct LockPatience {
     self.lastWait = lastWait
   }
 
+  /// Limits for migrations, which run beside programs at work: a reader that queues behind an attempt waits for less
+  /// than a second.
+  package static func migrating(
+    wake: Int32? = nil, lastWait: @escaping () -> String? = { nil }
+  ) -> LockPatience {
+    LockPatience(timeout: .milliseconds(500), wake: wake, lastWait: lastWait)
+  }
+
   /// Runs `body` in a transaction, and repeats it until it gets its locks or the total time is over.
   ///
   /// - Parameters:
@@ -36,7 +44,7 @@ package struct LockPatience {
     _ body: () throws -> Value
   ) throws -> Value {
     let deadline = Deadline(after: total)
-    var backoff = Backoff(first: .milliseconds(500), longest: .seconds(8))
+    var backoff = Backoff(first: .milliseconds(500), longest: .seconds(2))
     while true {
       do {
         return try connection.transaction {

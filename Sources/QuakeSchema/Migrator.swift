@@ -1,4 +1,3 @@
-internal import CMigrations
 package import Postgres
 package import QuakeModel
 
@@ -18,14 +17,20 @@ package struct Migrator {
   ///   - program: Name and version of the program, for the ledger.
   ///   - patience: The limits of its waits for locks.
   package init(
-    connection: Connection, program: String, patience: LockPatience = LockPatience()
+    connection: Connection, program: String, patience: LockPatience = .migrating()
   ) throws(StoreError) {
+    try self.init(
+      connection: connection, migrations: try Self.embedded(), program: program,
+      patience: patience)
+  }
+
+  /// The migrations embedded in the program, in their order.
+  package static func embedded() throws(StoreError) -> [Migration] {
     var migrations: [Migration] = []
     for file in EmbeddedMigrations.files {
       migrations.append(try Migration(file: file.name, contents: file.bytes))
     }
-    try self.init(
-      connection: connection, migrations: migrations, program: program, patience: patience)
+    return migrations
   }
 
   /// A migrator with the caller's migrations.
@@ -33,7 +38,7 @@ package struct Migrator {
   /// - Throws: `StoreError` of kind `schema` if a number is missing or occurs twice.
   package init(
     connection: Connection, migrations: [Migration], program: String,
-    patience: LockPatience = LockPatience()
+    patience: LockPatience = .migrating()
   ) throws(StoreError) {
     var expected = 1
     var previous: Migration?
@@ -75,6 +80,15 @@ package struct Migrator {
     var sha256: String
     var appliedAt: String
     var program: String
+    var oldestSchema: Int?
+  }
+
+  /// A step of `migrate`.
+  package enum Step {
+    /// A batch of a migration that runs in batches: how many rows all batches so far have changed.
+    case filled(Entry, rows: Int64)
+    /// A migration has been applied.
+    case applied(Entry)
   }
 
   /// A lock that excludes other migrators and no other sessions. It needs the privilege to write the ledger,
@@ -87,29 +101,35 @@ package struct Migrator {
     SQLState.duplicateSchema, SQLState.duplicateTable, SQLState.uniqueViolation,
   ]
 
-  /// All migrations with their states in the database.
+  /// All migrations with their states in the database; also those that a newer program has applied.
   ///
   /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other.
   package func status() throws -> [Entry] {
     let ledger = try readLedger() ?? []
     try check(ledger)
-    return migrations.map { migration in
+    let known = migrations.map { migration in
       let row = ledger.first { $0.version == migration.version }
       return Entry(
         version: migration.version, name: migration.name, appliedAt: row?.appliedAt,
         program: row?.program)
     }
+    return known
+      + ledger.dropFirst(known.count).map {
+        Entry(version: $0.version, name: $0.name, appliedAt: $0.appliedAt, program: $0.program)
+      }
   }
 
   /// Applies the pending migrations in order, and returns them.
   ///
+  /// - Parameter report: Gets each step as soon as it is committed.
   /// - Throws: `StoreError` of kind `schema` if the ledger and the program contradict each other, or a
   ///   migration fails, which is then rolled back.
-  package func migrate() throws -> [Entry] {
+  @discardableResult
+  package func migrate(_ report: (Step) -> Void = { _ in }) throws -> [Entry] {
     // Usually nothing is pending, and then no lock is needed.
     let pending = try status().filter { $0.appliedAt == nil }
     guard !pending.isEmpty else { return [] }
-    if try Self.readVersions(connection) == nil {
+    if try Self.version(of: connection) == nil {
       try patience.transaction(
         over: connection, "create the schema", alsoAfter: Self.createdMeanwhile
       ) {
@@ -117,55 +137,17 @@ package struct Migrator {
       }
     }
     var applied: [Entry] = []
-    for migration in migrations where try apply(migration) {
-      applied.append(
-        Entry(
-          version: migration.version, name: migration.name, appliedAt: nil, program: program))
+    for migration in migrations {
+      let entry = Entry(
+        version: migration.version, name: migration.name, appliedAt: nil, program: program)
+      if migration.isInBatches {
+        guard try fill(migration, report: { report(.filled(entry, rows: $0)) }) else { continue }
+      }
+      guard try apply(migration) else { continue }
+      report(.applied(entry))
+      applied.append(entry)
     }
     return applied
-  }
-
-  /// Checks that the schema is the one of this program, with one query, for programs that do not migrate.
-  ///
-  /// - Throws: `StoreError` of kind `schema` if it is missing, older or newer.
-  package static func checkSchema(of connection: Connection) throws {
-    let expected = EmbeddedMigrations.files.count
-    guard let ledger = try readVersions(connection) else {
-      throw StoreError(
-        .schema, "\(connection.label) has no quake schema",
-        hint: """
-          Run "quake-admin migrate" on it, or "quake-ingest run", which migrates by itself.
-          """)
-    }
-    if ledger != expected {
-      // Throws the reason if a program of another line created the database, which no migration helps.
-      _ = try Migrator(connection: connection, program: "").status()
-    }
-    if ledger < expected {
-      throw StoreError(
-        .schema,
-        "the schema of \(connection.label) is at version \(ledger), this program needs \(expected)",
-        hint: "Run \"quake-admin migrate\" on it.")
-    }
-    if ledger > expected { throw newer(ledger, than: expected) }
-  }
-
-  private static func readVersions(_ connection: Connection) throws -> Int? {
-    let exists = try connection.row(
-      "select to_regclass('quake.migration') is not null", as: Bool.self)
-    guard exists else { return nil }
-    return try connection.row(
-      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
-  }
-
-  private static func newer(_ version: Int, than known: Int) -> StoreError {
-    StoreError(
-      .schema,
-      """
-      the database is newer than this program: its schema is at version \(version), this \
-      program knows \(known)
-      """,
-      hint: "Upgrade this program.")
   }
 
   private static let ledgerTable: SQL = """
@@ -188,13 +170,19 @@ package struct Migrator {
     """
 
   private func readLedger() throws -> [LedgerRow]? {
-    guard try Self.readVersions(connection) != nil else { return nil }
+    guard try Self.version(of: connection) != nil else { return nil }
     return try connection.rows(
-      "select version, name, sha256, applied_at, program from quake.migration order by version"
+      // Ledgers from before migration 18 do not have the last column.
+      """
+      select version, name, sha256, applied_at, program,
+             (to_jsonb(m) ->> 'oldest_schema')::integer as oldest_schema
+        from quake.migration m order by version
+      """
     ) { row throws(PostgresError) in
       LedgerRow(
         version: try row["version"], name: try row["name"], sha256: try row["sha256"],
-        appliedAt: try row["applied_at"], program: try row["program"])
+        appliedAt: try row["applied_at"], program: try row["program"],
+        oldestSchema: try row["oldest_schema"])
     }
   }
 
@@ -218,8 +206,10 @@ package struct Migrator {
             """)
       }
     }
-    if let last = ledger.last, max(last.version, ledger.count) > migrations.count {
-      throw Self.newer(max(last.version, ledger.count), than: migrations.count)
+    let later = ledger.filter { $0.version > migrations.count }
+    if let newest = later.last?.version {
+      let oldest = later.map { $0.oldestSchema ?? $0.version }.max() ?? newest
+      guard oldest <= migrations.count else { throw Self.newer(newest, than: migrations.count) }
     }
     let files = migrations.prefix(ledger.count).map(\.sql.text)
     let hashes = try connection.rows(
@@ -229,16 +219,15 @@ package struct Migrator {
       """, as: String.self)
     for (index, row) in ledger.enumerated() {
       guard row.version == index + 1 else {
+        let label = index < migrations.count ? migrations[index].label : "number \(index + 1)"
         throw StoreError(
           .schema,
-          """
-          gap in the applied migrations: \(migrations[index].label) was never applied, a later \
-          one was
-          """,
+          "gap in the applied migrations: \(label) was never applied, a later one was",
           hint: """
             The table quake.migration was edited or partly restored. Restore the whole database.
             """)
       }
+      guard index < migrations.count else { continue }
       let migration = migrations[index]
       guard hashes[index] == row.sha256 else {
         throw StoreError(
@@ -249,16 +238,81 @@ package struct Migrator {
     }
   }
 
-  /// Applies one migration, unless another program has done so meanwhile.
+  /// Applies one migration, unless another program has done so meanwhile. Of one in batches, only its row of the
+  /// ledger is left to write.
   private func apply(_ migration: Migration) throws -> Bool {
+    try transaction(for: migration) {
+      if !migration.isInBatches { try connection.executeScript(migration.sql) }
+      // Only migrations after the one that made the column have a value for it.
+      let column: SQL = migration.oldestSchema == nil ? "" : ", oldest_schema"
+      let value: SQL = migration.oldestSchema.map { (oldest) -> SQL in ", \(oldest)" } ?? ""
+      try connection.execute(
+        """
+        insert into quake.migration (version, name, sha256, program\(sql: column))
+        values (\(migration.version), \(migration.name),
+                encode(sha256(convert_to(\(migration.sql.text), 'UTF8')), 'hex'), \(program)\(sql: value))
+        """)
+      return true
+    } ?? false
+  }
+
+  /// Repeats the statement of a migration in batches, each in a transaction of its own, until it returns no key. After
+  /// an interruption it begins again, so it must leave out rows that it has changed before.
+  ///
+  /// - Parameter report: Gets the number of changed rows after each batch.
+  /// - Returns: False if another program has applied the migration meanwhile.
+  private func fill(_ migration: Migration, report: (Int64) -> Void) throws -> Bool {
+    var key: String?
+    var rows: Int64 = 0
+    repeat {
+      let batch = try transaction(for: migration) { try runBatch(of: migration, after: key) }
+      guard let (next, changed) = batch else { return false }
+      if let next, next == key {
+        throw StoreError(
+          .schema, "migration \(migration.file) makes no progress: it returns the key \(next) again"
+        )
+      }
+      key = next
+      rows += changed
+      report(rows)
+      if key != nil, let wake = patience.wake, Connection.pause(for: .zero, wake: wake) == .woken {
+        throw PostgresError(
+          kind: .interrupted, sqlState: SQLState.queryCanceled,
+          message: "could not apply migration \(migration.file): stopped after \(rows) rows",
+          hint: "These rows are done. The next \"quake-admin migrate\" does the others.")
+      }
+    } while key != nil
+    return true
+  }
+
+  private func runBatch(of migration: Migration, after key: String?) throws -> (String?, Int64) {
+    let result = try connection.execute(migration.sql, [.text(key)])
+    func value(_ column: Int) -> String? {
+      result.isNull(0, column) ? nil : String(decoding: result.bytes(0, column), as: UTF8.self)
+    }
+    guard result.rowCount == 1, result.columnCount == 2,
+      let changed = value(1).flatMap({ Int64($0) })
+    else {
+      throw StoreError(
+        .schema, "migration \(migration.file) is in batches, but does not return its progress",
+        hint: "Its statement returns one row: the key of the next batch, and the number of rows.")
+    }
+    return (value(0), changed)
+  }
+
+  /// Runs a part of a migration in a transaction that excludes other migrators; nil if another program has applied the
+  /// migration meanwhile.
+  private func transaction<Value>(
+    for migration: Migration, _ body: () throws -> Value
+  ) throws -> Value? {
     try patience.transaction(over: connection, "apply migration \(migration.file)") {
       try connection.execute(Self.lock)
       let isKnown = try connection.row(
         "select exists (select from quake.migration where version = \(migration.version))",
         as: Bool.self)
-      guard !isKnown else { return false }
+      guard !isKnown else { return nil }
       do {
-        try connection.executeScript(migration.sql)
+        return try body()
       } catch let error as PostgresError
         where error.kind == .server && !LockPatience.isLocked(error)
       {
@@ -267,67 +321,6 @@ package struct Migrator {
           .schema, "could not apply migration: \(place): \(error.message)", detail: error.detail,
           hint: error.hint)
       }
-      try connection.execute(
-        """
-        insert into quake.migration (version, name, sha256, program)
-        values (\(migration.version), \(migration.name),
-                encode(sha256(convert_to(\(migration.sql.text), 'UTF8')), 'hex'), \(program))
-        """)
-      return true
     }
   }
-}
-
-/// One step of the schema: a file `NNNN_name.sql`.
-package struct Migration: Sendable {
-  /// The number, from 1.
-  package let version: Int
-  /// The name, without number and ending.
-  package let name: String
-  /// The file's name.
-  package let file: String
-  /// The statements.
-  let sql: SQL
-
-  /// Reads number and name from a file's name.
-  ///
-  /// - Throws: `StoreError` of kind `schema` if the name is not of the form `NNNN_name.sql` or the
-  ///   text is not UTF-8.
-  package init(file: String, contents: [UInt8]) throws(StoreError) {
-    let digits = file.prefix(4)
-    guard digits.utf8.count == 4, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      let version = Int(digits), version > 0, file.dropFirst(4).hasPrefix("_"),
-      file.hasSuffix(".sql"), file.utf8.count > 9
-    else {
-      throw StoreError(
-        .schema, "migration file \"\(file)\" is not named NNNN_name.sql",
-        hint: "Number migrations from 0001 on, such as 0003_watcher.sql.")
-    }
-    guard let text = String(validating: contents, as: UTF8.self) else {
-      throw StoreError(.schema, "migration file \"\(file)\" is not UTF-8")
-    }
-    self.version = version
-    self.name = String(file.dropFirst(5).dropLast(4))
-    self.file = file
-    self.sql = SQL(trusted: text)
-  }
-
-  /// Number and name for messages: `0003_history`.
-  var label: String { String(file.dropLast(4)) }
-}
-
-/// The migrations as the binaries carry them, in order. A test compares them with the folder.
-enum EmbeddedMigrations {
-  /// A migration's file name and its bytes.
-  static let files: [(name: String, bytes: [UInt8])] = {
-    var files: [(name: String, bytes: [UInt8])] = []
-    while let file = quake_migration(files.count)?.pointee {
-      files.append(
-        (
-          String(cString: file.name),
-          Array(UnsafeBufferPointer(start: file.bytes, count: file.size))
-        ))
-    }
-    return files
-  }()
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import Postgres
+package import QuakeModel
 internal import QuakeTool
 
 /// The HTTP server over one database: documents, streams of changes, and the services of this field.
@@ -137,6 +138,9 @@ package final class EventServer: Sendable {
     http.stopListening()
     parts.streams.stop(within: limit)
   }
+
+  /// Why the server must end: the ledger of migrations does not let it go on. Nil if it may.
+  package var refusal: StoreError? { parts.streams.state.refusal }
 
   /// How many requests are being answered.
   package var requestsInProgress: Int { parts.connections.busy }
@@ -305,6 +309,7 @@ struct ServerParts: Sendable {
 
   /// Adds the figures of all parts to the metrics.
   func write(to text: inout PrometheusText) {
+    text.buildInfo()
     metrics.write(to: &text)
     text.single(
       "quake_ready", .gauge, "Whether the server reaches the database and follows it.",

@@ -137,12 +137,12 @@ public final class QuakeDatabase: Sendable {
   public func withConnection<Answer: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
-    try await Self.onOwnThread { [settings] wake in
+    try await Self.onOwnThread { [settings, log] wake in
       let connection = try Connection(settings, wake: wake)
       connection.interrupt = wake
       // Preparing does not pay for one answer, and there may be a pooler in between.
       connection.keepsStatements = false
-      try Migrator.checkSchema(of: connection)
+      try Migrator.checkSchema(of: connection) { log(LogEvent(.warning, $0.message)) }
       return try body(connection)
     }
   }

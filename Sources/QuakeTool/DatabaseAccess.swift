@@ -126,7 +126,7 @@ package struct DatabaseAccess {
   ) throws -> Connection {
     let connection = try connect(wake: wake, migrates: migrates)
     connection.answerTimeout = answerTimeout
-    try Migrator.checkSchema(of: connection)
+    try checkSchema(of: connection)
     return connection
   }
 
@@ -186,18 +186,30 @@ package struct DatabaseAccess {
   }
 
   private func migrate(_ connection: Connection) throws {
-    for migration in try migrator(over: connection).migrate() {
-      diagnostics.note("applied migration \(migration.version) (\(migration.name))")
+    let progress = MigrationProgress(diagnostics)
+    try migrator(over: connection).migrate {
+      progress.report($0)
+      if case .applied(let entry) = $0 {
+        diagnostics.note("applied migration \(entry.version) (\(entry.name))")
+      }
+    }
+    LockWaits(settings, diagnostics).lookAfter(connection)
+  }
+
+  /// Checks the schema, and reports once if it is newer than this program, which goes on.
+  package func checkSchema(of connection: Connection) throws {
+    try Migrator.checkSchema(of: connection) { [diagnostics] in
+      diagnostics.warning($0.message, hint: NewerSchema.hint)
     }
   }
 
   /// A migrator with the tool's migrations.
   package func migrator(over connection: Connection) throws -> Migrator {
-    let waits = LockWaits(settings, diagnostics)
+    let waits = LockWaits(settings, diagnostics, first: .milliseconds(200))
     waits.lookAfter(connection)
     return try Migrator(
-      connection: connection, program: "\(diagnostics.tool) \(productVersion)",
-      patience: LockPatience(wake: Signals.wakeDescriptor, lastWait: { waits.lastWait }))
+      connection: connection, program: Build.program(diagnostics.tool),
+      patience: .migrating(wake: Signals.wakeDescriptor, lastWait: { waits.lastWait }))
   }
 
   private func start(_ server: EmbeddedServer) throws {

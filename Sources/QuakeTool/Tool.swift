@@ -27,6 +27,7 @@ package enum Tool {
   ) -> Never {
     var command = tool
     command.problems = problemsAddress
+    command.build = Build.text
     if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
       let output = StandardOutput()
       do throws(OutputError) {
@@ -61,13 +62,13 @@ package enum Tool {
 }
 
 /// The version of all of Quake's programs, which are built together.
-package let productVersion = "0.1.0"
+package let productVersion = "0.2.0"
 
 /// The project's page for problems.
 let problemsAddress = "https://github.com/quake-project/quake/issues"
 
 /// When it was released, for the manual pages.
-let productDate = "2026-11-21"
+let productDate = "2026-11-26"
 
 /// The folder of temporary files.
 package enum TemporaryFolder {

@@ -44,7 +44,10 @@ enum MigrateCommand {
       }
       if pending.isEmpty { try output.writeLine("the schema is up to date") }
     } else {
-      let applied = try migrator.migrate()
+      let progress = MigrationProgress(diagnostics)
+      let applied = try migrator.migrate { progress.report($0) }
+      // A newer program may have migrated further.
+      try database.checkSchema(of: connection)
       for entry in applied {
         try output.writeResult(
           "applied migration \(entry.version) (\(entry.name))", diagnostics)

@@ -218,7 +218,7 @@ struct ListeningServer {
     let connection = try Connection(
       ConnectionSettings(server.conninfo, applicationName: diagnostics.tool))
     for migration in try Migrator(
-      connection: connection, program: "\(diagnostics.tool) \(productVersion)"
+      connection: connection, program: Build.program(diagnostics.tool)
     ).migrate() {
       diagnostics.note("applied migration \(migration.version) (\(migration.name))")
     }

@@ -211,12 +211,13 @@ struct ServeCommand {
         "metrics and status on http://\(address)", fields: ["address": .text("\(address)")])
     }
     manager.ready("serving on http://\(server.address)")
-    while !Signals.stopRequested {
+    while !Signals.stopRequested, server.refusal == nil {
       _ = manager.wait(timeout: Self.checkInterval)
       server.endLateConnections()
     }
     manager.stopping()
     end(server)
+    if let refusal = server.refusal { throw refusal }
     return .ok
   }
 

@@ -55,6 +55,8 @@ package struct Command: Sendable {
   package var discussion: String?
   /// The program's version; only that of the outermost command is used.
   package var version: String?
+  /// What the program was built from, which `--version` adds; only that of the outermost command is used.
+  package var build: String?
   /// Where to report problems with the program; only that of the outermost command is used.
   package var problems: String?
   /// The options, in the order of the help.

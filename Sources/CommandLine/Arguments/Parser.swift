@@ -47,7 +47,9 @@ private struct Parser {
     }
     switch request {
     case .help: return .help(path.help())
-    case .version: return .version("\(path.root.name) \(path.root.version ?? "")\n")
+    case .version:
+      let build = path.root.build.map { " (\($0))" } ?? ""
+      return .version("\(path.root.name) \(path.root.version ?? "")\(build)\n")
     case nil: break
     }
     if let standard = path.command.standardSubcommand { path = path.appending(standard) }

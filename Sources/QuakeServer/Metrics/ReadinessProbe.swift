@@ -108,6 +108,7 @@ final class ReadinessProbe: Sendable {
   private func read(over connection: inout Connection?) throws -> DatabaseState {
     if let old = connection {
       do {
+        try Migrator.checkSchema(of: old)
         return try DatabaseState(over: old)
       } catch let error as PostgresError where error.isConnectionLoss && error.kind != .timeout {
         // It may be gone since the last question, as the connections for queries may.

@@ -21,6 +21,8 @@ final class ChangeHub: Sendable {
     var problem: String? = "the server has not connected to the database yet"
     /// Why it polls instead of listening; nil if it listens.
     var polling: String?
+    /// Why this program must end: the schema is newer, and the ledger does not let it go on.
+    var refusal: StoreError?
   }
 
   private let settings: ConnectionSettings
@@ -134,7 +136,7 @@ final class ChangeHub: Sendable {
     let connection = try Connection(settings, wake: ended.descriptor)
     connection.interrupt = ended.descriptor
     connection.answerTimeout = following.answerTimeout.duration
-    try Migrator.checkSchema(of: connection)
+    try checkSchema(of: connection)
     let follower = following.follower
     while !isStopped.load(ordering: .relaxed) {
       try follower.connect(over: connection)
@@ -155,6 +157,20 @@ final class ChangeHub: Sendable {
           _ = Connection.pause(for: .milliseconds(500), wake: ended.descriptor)
         }
       }
+    }
+  }
+
+  /// Checks the schema, and reports once if it is newer than this program.
+  private func checkSchema(of connection: Connection) throws {
+    do {
+      try Migrator.checkSchema(of: connection) { [report] newer in
+        let message = newer.message.prefix(1).uppercased() + newer.message.dropFirst()
+        report(ServerNotice(.warning, message, hint: NewerSchema.hint))
+      }
+    } catch let error as StoreError {
+      let version = try Migrator.version(of: connection)
+      if let version, version > Migrator.knownVersion { state.withLock { $0.refusal = error } }
+      throw error
     }
   }
 

@@ -131,7 +131,7 @@ final class ReconnectingFollower {
     let connection = try Connection(settings, wake: wake)
     connection.interrupt = wake
     connection.answerTimeout = answerTimeout.duration
-    try Migrator.checkSchema(of: connection)
+    try Migrator.checkSchema(of: connection) { [log] in log(LogEvent(.warning, $0.message)) }
     try follower.connect(over: connection)
     if !isBeginning {
       try begin(over: connection)

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CommandLine
 internal import Postgres
 internal import QuakeWorker
@@ -11,11 +12,18 @@ final class LockWaits {
   private let diagnostics: Diagnostics
   /// The wait that the last check found; nil: the statement did not wait for a lock.
   private var last: LockWait?
+  /// After how long it first examines a statement.
+  private let first: Duration
+  /// The last wait that was reported, and when it may be reported again.
+  private var reported: (wait: String, again: Deadline)?
 
   /// A check that takes longer is cancelled, so that it does not delay the statement's answer.
   private static let limit = Duration.seconds(3)
 
-  init(_ settings: ConnectionSettings, _ diagnostics: Diagnostics) {
+  init(
+    _ settings: ConnectionSettings, _ diagnostics: Diagnostics, first: Duration = .seconds(3)
+  ) {
+    self.first = first
     self.settings = settings
     self.settings.connectTimeout = Self.limit
     self.diagnostics = diagnostics
@@ -25,7 +33,7 @@ final class LockWaits {
   func lookAfter(_ connection: Connection) {
     settings.address = connection.address
     connection.watch = StatementWatch(
-      first: .seconds(3), wake: Signals.wakeDescriptor, afterWake: .seconds(1)
+      first: first, wake: Signals.wakeDescriptor, afterWake: .seconds(1)
     ) { [self] processID throws(PostgresError) in try look(at: processID) }
   }
 
@@ -35,11 +43,18 @@ final class LockWaits {
   /// Returns when to look again.
   private func look(at processID: Int32?) throws(PostgresError) -> Duration {
     let isStopping = Signals.stopRequested
-    last = processID.flatMap { find($0) }
-    guard let wait = last else { return .seconds(isStopping ? 1 : 6) }
+    guard let wait = processID.flatMap({ find($0) }) else {
+      return isStopping ? .seconds(1) : first * 2
+    }
+    last = wait
     let text = LockWaitText(wait)
     if isStopping { throw text.stopped }
-    diagnostics.warning(text.message, detail: text.detail, hint: text.hint)
+    // The attempts of a migration to get one lock are several statements.
+    let key = "\(wait.object) \(wait.holders.first?.processID ?? 0)"
+    if reported?.wait != key || reported?.again.hasPassed != false {
+      diagnostics.warning(text.message, detail: text.detail, hint: text.hint)
+      reported = (key, Deadline(after: .seconds(55)))
+    }
     return .seconds(60)
   }
 

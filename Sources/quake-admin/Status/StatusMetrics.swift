@@ -29,6 +29,7 @@ struct StatusMetrics {
   var text: String { metrics.text }
 
   init(_ report: StatusReport, problems: Int) {
+    metrics.buildInfo()
     Self.up(true, &metrics)
     metrics.gauge(
       "quake_database_info", "Address and version of the database.",

@@ -3,7 +3,6 @@ import CommandLine
 import Postgres
 import QuakeFeed
 import QuakeHistory
-import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -20,7 +19,7 @@ extension DatabaseAccess {
   func prepareForWorker(
     _ connection: Connection, feeds: [PolledFeed], _ diagnostics: Diagnostics
   ) throws {
-    try Migrator.checkSchema(of: connection)
+    try checkSchema(of: connection)
     let session = try SessionKind.of(connection) { () throws(PostgresError) in
       try Connection(settings, wake: Signals.wakeDescriptor)
     }

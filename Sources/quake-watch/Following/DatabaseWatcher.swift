@@ -6,7 +6,6 @@ import Postgres
 import QuakeClient
 import QuakeHistory
 import QuakeModel
-import QuakeSchema
 import QuakeTool
 
 /// Follows the history of a database until the watch is complete: connects, again after each loss, and reports
@@ -90,7 +89,7 @@ final class DatabaseWatcher: Watcher {
   /// Watches over one connection until the watch is complete.
   private func watch(over connection: Connection) throws {
     connection.answerTimeout = answerTimeout.duration
-    try Migrator.checkSchema(of: connection)
+    try database.checkSchema(of: connection)
     while true {
       try source.connect(over: connection)
       do {

@@ -156,6 +156,16 @@ import Testing
       }
       #expect(text == "quake-ingest 1.2.3\n")
     }
+    var command = Sample.ingest
+    command.build = "commit 1a2b3c4d, schema 18"
+    guard
+      case .version("quake-ingest 1.2.3 (commit 1a2b3c4d, schema 18)\n") = try command.parse([
+        "--version"
+      ])
+    else {
+      Issue.record("expected what it was built from")
+      return
+    }
     #expect(Sample.error(Sample.move, "--version")?.message == "unknown option '--version'")
   }
 }

@@ -181,6 +181,109 @@ import Testing
     )
   }
 
+  // MARK: Programs that go on with a newer schema
+
+  private func next(_ number: Int, _ script: String) throws -> Migration {
+    try migration("\("000\(number)".suffix(4))_next\(number).sql", script)
+  }
+
+  @Test func anOlderProgramGoesOnIfTheLedgerLetsIt() throws {
+    let embedded = try Migrator.embedded()
+    let known = embedded.count
+    let expand = try next(
+      known + 1, "-- oldest schema: \(known)\nalter table quake.quake add column more text;")
+    _ = try migrate(embedded + [expand])
+    var told: [String] = []
+    for _ in 0..<3 { try Migrator.checkSchema(of: connection) { told.append($0.message) } }
+    try #require(told.count == 1, "\(told)")
+    #expect(told[0].hasPrefix("this program is older than the schema of "), "\(told[0])")
+    #expect(told[0].hasSuffix("at version \(known + 1), this program knows \(known)"), "\(told[0])")
+    // It has nothing to migrate, and lists what the other has applied.
+    #expect(try migrate(embedded).isEmpty)
+    let entries = try Migrator(connection: connection, program: "tests").status()
+    #expect(entries.last?.version == known + 1 && entries.last?.appliedAt != nil)
+    // The release after that one needs programs of the one before it.
+    _ = try migrate(
+      embedded + [
+        expand,
+        try next(
+          known + 2, "-- oldest schema: \(known + 1)\nalter table quake.quake drop column more;"),
+      ])
+    #expect(
+      try refusal { try Migrator.checkSchema(of: connection) }.message
+        .hasPrefix("the database is newer than this program"))
+    _ = try refusal { _ = try migrate(embedded) }
+  }
+
+  @Test func aMigrationRunsInBatchesAndContinuesAfterAnInterruption() throws {
+    try connection.run("create table public.a (key text primary key, more text)")
+    try connection.run(
+      "insert into public.a select to_char(n, 'FM0000') from generate_series(1, 1000) n")
+    let fill = try migration(
+      "0001_fill.sql",
+      """
+      -- in batches
+      with batch as materialized (
+        select key from public.a where key > coalesce($1, '') order by key limit 300
+      ), changed as (
+        update public.a a set more = 'x' || 1 / (1000 - a.key::integer + (select count(*) from public.mended))
+          from batch b where a.key = b.key and a.more is null returning a.key
+      )
+      select max(b.key), (select count(*) from changed) from batch b
+      """)
+    let broken = try refusal {
+      do {
+        _ = try migrate([fill])
+      } catch let error as StoreError {
+        throw StoreError(error.kind, error.message, hint: error.hint ?? "")
+      }
+    }
+    #expect(broken.message.contains("0001_fill.sql:5"), "\(broken.message)")
+    try connection.run("create table public.mended ()")
+    _ = try? migrate([fill])
+    // The last row divides by zero, so three batches are done.
+    #expect(try connection.ask("select count(more) from public.a") == "900")
+    try connection.run("insert into public.mended default values")
+    var rows: [Int64] = []
+    let applied = try Migrator(
+      connection: connection, migrations: [fill], program: "tests 1"
+    ).migrate { if case .filled(_, let count) = $0 { rows.append(count) } }
+    #expect(applied.map(\.name) == ["fill"])
+    #expect(rows.last == 100 && rows.count == 5, "\(rows)")
+    #expect(try connection.ask("select count(more) from public.a") == "1000")
+    #expect(try migrate([fill]).isEmpty)
+  }
+
+  @Test func aMigrationInBatchesThatMakesNoProgressIsRefused() throws {
+    let error = try #require(throws: StoreError.self) {
+      _ = try migrate([
+        try migration("0001_a.sql", "-- in batches\nselect coalesce($1, 'x'), 1")
+      ])
+    }
+    #expect(error.message == "migration 0001_a.sql makes no progress: it returns the key x again")
+    #expect(try connection.table("select * from quake.migration").isEmpty)
+  }
+
+  @Test func theFirstLinesOfAMigrationSayWhoGoesOn() throws {
+    for (text, oldest, isInBatches) in [
+      ("-- A comment.\nselect 1", nil, false), ("select 1\n-- oldest schema: 1", nil, false),
+      ("-- A comment.\n-- oldest schema: 2\n--\n-- in batches\nselect 1", 2, true),
+    ] as [(String, Int?, Bool)] {
+      let migration = try migration("0003_a.sql", text)
+      #expect(migration.oldestSchema == oldest && migration.isInBatches == isInBatches, "\(text)")
+    }
+    for line in [
+      "-- oldest schema: 3", "-- oldest schema: 0", "-- oldest schema", "-- oldest: 1",
+      "-- in batch", "-- in batches of 3",
+    ] {
+      #expect(try refusal { _ = try migration("0003_a.sql", line) }.message.contains(line))
+    }
+    // Programs from before migration 18 do not read the ledger's word, so no migration counts on it.
+    for migration in try Migrator.embedded() {
+      #expect(migration.oldestSchema.map { $0 >= 18 } != false, "\(migration.file)")
+    }
+  }
+
   @Test func aDatabaseThatLeftOutAMigrationIsRefused() throws {
     let all = try (1...3).map {
       try migration("000\($0)_m\($0).sql", "create table public.m\($0) ();")

@@ -1,5 +1,6 @@
 import Postgres
 import QuakeSchema
+import Synchronization
 
 extension TestDatabase {
   /// A new database with Quake's schema and without events.
@@ -8,6 +9,42 @@ extension TestDatabase {
       _ = try Migrator(connection: Connection(settings), program: "tests").migrate()
     }
     try self.init(template: template, on: server)
+  }
+
+  /// Migrates to a release after this one.
+  ///
+  /// - Parameters:
+  ///   - scripts: Its migrations.
+  ///   - report: Gets the rows of each batch.
+  package func migrateToNextRelease(
+    _ scripts: [String], report: (Int64) -> Void = { _ in }
+  ) throws {
+    let connection = try connect(applicationName: "next release")
+    var migrations = try Migrator.embedded()
+    // Those of an earlier call of the same test.
+    let applied = try Int(value("select max(version) from quake.migration")) ?? 0
+    for number in migrations.count..<max(migrations.count, applied) {
+      migrations.append(
+        try Self.migration(number + 1, Self.applied.withLock { $0[name]?[number + 1] } ?? ""))
+    }
+    for script in scripts {
+      let number = migrations.count + 1
+      Self.applied.withLock { $0[name, default: [:]][number] = script }
+      migrations.append(try Self.migration(number, script))
+    }
+    let migrator = try Migrator(
+      connection: connection, migrations: migrations, program: "next release")
+    try migrator.migrate {
+      if case .filled(_, let rows) = $0 { report(rows) }
+    }
+  }
+
+  /// The migrations of next releases, by database and number.
+  private static let applied = Mutex<[String: [Int: String]]>([:])
+
+  private static func migration(_ number: Int, _ script: String) throws -> Migration {
+    try Migration(
+      file: "\("000\(number)".suffix(4))_next\(number).sql", contents: Array(script.utf8))
   }
 
   /// A digest of every table that an import may write, for comparisons.

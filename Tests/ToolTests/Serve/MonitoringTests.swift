@@ -64,6 +64,13 @@ import Testing
         #expect(known.contains(metric), "\(file) names \(name)")
       }
     }
+    // Which program this is: --version says the same.
+    let version = try Tools.run("quake-serve", ["--version"]).output
+    let words = try #require(
+      version.firstMatch(of: #/ (\S+) \(commit (\S+), schema (\d+)\)/#), "\(version)")
+    let info =
+      "quake_build_info{version=\"\(words.1)\",commit=\"\(words.2)\",schema=\"\(words.3)\"} 1\n"
+    #expect(served.contains(info) && status.contains(info), "\(info)")
     try server.stop()
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two servers on one database behind nginx.
+/// Several servers on one database behind nginx.
 @Suite(
   .enabled(
     if: (try? Tools.shell("nginx -v").status == 0) == true, "there is no nginx"))
@@ -54,6 +54,63 @@ struct ProxyTests {
   }
 }
 
+extension ProxyTests {
+  /// As in an upgrade: each is stopped and started again, while clients follow the changes and ask for documents.
+  @Test func serversAreRestartedInTurnWithoutLosingAChange() throws {
+    let ports = try (0..<3).map { _ in try ReservedPort() }
+    var servers = try ports.map { try ServerProcess(database, port: $0.number) }
+    let proxy = try Proxy(folder, ports.map(\.number))
+    let streams = (0..<(Tools.isSoak ? 100 : 9)).map { _ in ResumedStream(proxy.url) }
+    var written: [String] = []
+    func insert() throws {
+      written.append("e\(written.count + 1)")
+      try database.psql(
+        "insert into quake.quake (code, time) values ('\(written.last ?? "")', now())")
+    }
+    for index in servers.indices {
+      try insert()
+      for stream in streams { try stream.read(to: written.count) }
+      try servers[index].stop()
+      try insert()
+      // nginx asks another server when one refuses, so nobody is turned away.
+      #expect(try Tools.shell("curl -sf -o /dev/null \(proxy.url)/v1/events").status == 0)
+      for stream in streams { try stream.read(to: written.count) }
+      servers[index] = try ServerProcess(database, port: ports[index].number)
+    }
+    for stream in streams { #expect(stream.codes == written) }
+    for server in servers { try server.stop() }
+    withExtendedLifetime(ports) {}
+  }
+}
+
+/// A client that resumes after its last change when its stream ends.
+private final class ResumedStream {
+  private let url: String
+  private var stream: ChangeStream?
+  private var last: String?
+  private(set) var codes: [String] = []
+
+  init(_ url: String) { self.url = url }
+
+  /// Reads until it has this many changes.
+  func read(to count: Int) throws {
+    try eventually("a client gets change \(count)") {
+      while codes.count < count {
+        do {
+          let open = try stream ?? ChangeStream(url, after: last)
+          stream = open
+          let change = try open.next()
+          (last, _) = (change.id, codes.append(change.code))
+        } catch is ToolProcess.Failure {
+          stream = nil
+          return false
+        }
+      }
+      return true
+    }
+  }
+}
+
 /// nginx, configured as the example in deploy/proxy is, without TLS and on a free port.
 private final class Proxy {
   let url: String
@@ -70,8 +127,13 @@ private final class Proxy {
         return nil
       }
       return line.replacing("listen 443 ssl", with: "listen 127.0.0.1:\(number)")
-        .replacing("127.0.0.1:8080 max", with: "127.0.0.1:\(ports[0]) max")
-        .replacing("127.0.0.1:8081 max", with: "127.0.0.1:\(ports[1]) max")
+    }.map { line in
+      // All servers take the places of the two.
+      guard line.contains("127.0.0.1:8080 max") else {
+        return line.contains("127.0.0.1:8081 max") ? "" : line
+      }
+      return ports.map { line.replacing("127.0.0.1:8080 max", with: "127.0.0.1:\($0) max") }
+        .joined(separator: "\n")
     }
     let file = try folder.write(
       "nginx.conf",

@@ -41,16 +41,26 @@ import Testing
   }
 
   @Test func eachToolTellsItsVersionAndRefusesAWrongOption() throws {
+    let schema = try TestDatabase().value("select max(version) from quake.migration")
     for tool in ["quake-ingest", "quake-watch", "quake-query", "quake-admin", "quake-serve"] {
       let version = try Self.run(tool, "--version")
       #expect(version.status == 0 && version.errors.isEmpty, "\(version.errors)")
-      #expect(
-        version.output.wholeMatch(of: /(\S+) [0-9]+\.[0-9]+\.[0-9]+\n/)?.1 == tool[...],
-        "\(version.output)")
+      let form =
+        #/(\S+) \d+\.\d+\.\d+ \(commit (?:[0-9a-f]{8,}(?:-dirty)?|unknown), schema (\d+)\)\n/#
+      let words = version.output.wholeMatch(of: form)
+      #expect(words?.1 == tool[...] && words?.2 == schema[...], "\(version.output)")
       let wrong = try Self.run(tool, "--no-such-option")
       #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong.errors)")
       #expect(wrong.errors.hasPrefix("\(tool): error: unknown option '--no-such-option'"))
     }
+  }
+
+  @Test func theLedgerOfMigrationsNamesTheProgramThatAppliedThem() throws {
+    let database = try TestDatabase.empty()
+    try Tools.succeed("quake-admin", ["migrate"] + database.option)
+    let version = try Tools.run("quake-admin", ["--version"]).output
+    let program = version.prefix { $0 != "," } + ")"
+    #expect(try database.column("select distinct program from quake.migration") == ["\(program)"])
   }
 
   /// A restarted simulator has another port, and serves what the first one would serve now.

@@ -1,0 +1,3 @@
+#include "CBuild.h"
+
+const char *quake_commit(void) { return QUAKE_COMMIT; }

@@ -1,0 +1,154 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// The next release migrates the database while the programs of this one are at work.
+@Suite struct UpgradeTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+  private let known: Int
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    known = try Int(database.value("select max(version) from quake.migration")) ?? 0
+  }
+
+  /// A column of the events, which a trigger fills in rows that old programs write, and a migration in batches in the
+  /// others.
+  private func expansion() -> [String] {
+    [
+      """
+      -- oldest schema: \(known)
+      alter table quake.quake add column hemisphere text;
+      create function quake.quake__fill_hemisphere() returns trigger language plpgsql
+        set search_path = pg_catalog, pg_temp
+      as $$ begin new.hemisphere := case when new.latitude < 0 then 'south' else 'north' end; return new; end $$;
+      create trigger quake_05_fill_hemisphere before insert or update on quake.quake
+        for each row execute function quake.quake__fill_hemisphere();
+      """,
+      """
+      -- oldest schema: \(known)
+      -- in batches
+      with batch as materialized (
+        select code from quake.quake where code > coalesce($1, '') order by code limit 5000
+      ), changed as (
+        update quake.quake q set hemisphere = case when q.latitude < 0 then 'south' else 'north' end
+          from batch b where q.code = b.code and q.hemisphere is null returning q.code
+      )
+      select max(b.code), (select count(*) from changed) from batch b
+      """,
+    ]
+  }
+
+  private func endSessions() throws {
+    try database.psql(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name like 'quake-%';
+      """)
+  }
+
+  @Test func programsAtWorkLoseNothingAndAnswerWhileTheNextReleaseMigrates() throws {
+    let count = Tools.isSoak ? 5_000_000 : 20_000
+    for first in stride(from: 1, through: count, by: 500_000) {
+      try database.psql(
+        """
+        insert into quake.quake (code, time, latitude, longitude)
+        select 'old' || n, now() - n * interval '1 s', n % 180 - 90, 0
+          from generate_series(\(first), \(min(count, first + 499_999))) n;
+        """)
+    }
+    let server = try ServerProcess(database)
+    let watcher = try Tools.start(
+      "quake-watch", ["--json"] + database.option)
+    try watcher.waitForError("watching")
+    let feed = try folder.write("feed.geojson", Feeds.collection(count: 3))
+    let worker = try Tools.start("quake-ingest", ["run", "--feed", "\(feed)@1s"] + database.option)
+    try eventually("the worker has imported") {
+      try database.value("select count(*) from quake.quake where code not like 'old%'") == "3"
+    }
+
+    let isDone = Atomic<Bool>(false)
+    let longest = Mutex<Duration>(.zero)
+    let written = Tally()
+    let (store, scripts, port) = (database, expansion(), server.port)
+    try BackgroundThread.run(3) { number in
+      switch number {
+      case 0:
+        defer { isDone.store(true, ordering: .relaxed) }
+        var rows: Int64 = 0
+        try store.migrateToNextRelease(scripts) { rows = $0 }
+        #expect(rows >= Int64(count) - 100, "\(rows)")
+      case 1:
+        let connection = try store.connect()
+        repeat {
+          written.add(1)
+          try connection.execute(
+            "insert into quake.quake (code, time) values ($1, now())",
+            [.text("new\(written.total)")])
+        } while !isDone.load(ordering: .relaxed)
+      default:
+        repeat {
+          let begun = ContinuousClock.now
+          let answer = try RawConnection(port: port).request(
+            "GET", "/v1/events?limit=5", ["Connection": "close"])
+          #expect(answer.status == 200, "\(answer.text)")
+          let time = ContinuousClock.now - begun
+          longest.withLock { $0 = max($0, time) }
+        } while !isDone.load(ordering: .relaxed)
+      }
+    }
+    // The quiet machine of the soak keeps the promise exactly.
+    if Tools.isSoak { #expect(longest.withLock { $0 } < .seconds(1)) }
+    #expect(try database.value("select count(*) from quake.quake where hemisphere is null") == "0")
+
+    // They connect again, and go on.
+    try endSessions()
+    try server.process.waitForError("This program is older than the schema of")
+    try watcher.waitForError("this program is older than the schema of")
+    try worker.waitForError("this program is older than the schema of")
+    try database.psql("insert into quake.quake (code, time) values ('last', now());")
+    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    #expect(try server.get("/v1/events?limit=5").status == 200)
+    var seen: [String] = []
+    while seen.last != "last" {
+      let line = try JSONLine(try watcher.line())
+      if let code = line.string("code"), !code.hasPrefix("us") { seen.append(code) }
+    }
+    #expect(seen == (1...written.total).map { "new\($0)" } + ["last"])
+    let list = try Tools.run("quake-query", ["list", "--limit", "1"] + database.option)
+    #expect(list.status == 0 && list.errors.contains("older than the schema"), "\(list.errors)")
+    let migrate = try Tools.run("quake-admin", ["migrate"] + database.option)
+    #expect(migrate.status == 0 && migrate.errors.contains("older than the schema"))
+    for program in [watcher, worker] {
+      program.signal(SIGTERM)
+      let outcome = try program.exit()
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(outcome.errors.matches(of: #/older than the schema/#).count == 1, "\(outcome.errors)")
+    }
+    try server.stop()
+  }
+
+  @Test func programsThatMayNotGoOnEndWithStatus78() throws {
+    let server = try ServerProcess(database)
+    let watcher = try Tools.start("quake-watch", database.option)
+    try watcher.waitForError("watching")
+    let feed = try folder.write("feed.geojson", Feeds.collection(count: 3))
+    let worker = try Tools.start("quake-ingest", ["run", "--feed", "\(feed)@1s"] + database.option)
+    try eventually("the worker has imported") { try database.count("quake.quake") == 3 }
+    // A release may forbid what the release before it has allowed.
+    try database.migrateToNextRelease(["-- oldest schema: \(known)\nselect 1"])
+    try database.migrateToNextRelease(["select 2"])
+    #expect(try server.get("/readyz").status == 503)
+    try endSessions()
+    for program in [server.process, watcher, worker] {
+      let outcome = try program.exit()
+      #expect(outcome.status == 78, "\(outcome.errors)")
+      #expect(outcome.errors.contains("the database is newer than this program"))
+    }
+  }
+}
