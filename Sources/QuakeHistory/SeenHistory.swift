@@ -21,9 +21,17 @@ package struct SeenHistory: Sendable {
   /// - Returns: The error of kind `token` if the transaction that was seen is missing there; nil if it is there, or
   ///   if it may have been purged.
   package mutating func resume(over connection: Connection) throws -> StoreError? {
-    let seen = newest
-    try advance(over: connection)
-    guard let seen, let newest, seen != newest, seen != .beginning else { return nil }
+    let latest = try HistoryReader.latestToken(over: connection)
+    // What was seen counts until it has been compared: this connection may be lost, too.
+    let problem = try compare(with: latest, over: connection)
+    newest = latest
+    return problem
+  }
+
+  private func compare(
+    with latest: ChangeToken, over connection: Connection
+  ) throws -> StoreError? {
+    guard let seen = newest, seen != latest, seen != .beginning else { return nil }
     // The next transaction names the one before it also when that one has been purged.
     let (found, predecessor) = try connection.row(
       """
@@ -35,8 +43,8 @@ package struct SeenHistory: Sendable {
     let detail: String
     if let found {
       detail = "Transaction \(seen.number) is \(found) there."
-    } else if newest.number < seen.number {
-      detail = "The newest transaction there is \(newest)."
+    } else if latest.number < seen.number {
+      detail = "The newest transaction there is \(latest)."
     } else if let predecessor, Self.isMissing(seen, before: predecessor) {
       detail = "The transaction after it there names \(predecessor) as the one before it."
     } else {

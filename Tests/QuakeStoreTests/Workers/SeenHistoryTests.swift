@@ -56,6 +56,18 @@ import Testing
     #expect(try problem() == nil)
   }
 
+  @Test mutating func aConnectionLostBeforeTheComparisonHidesNothing() throws {
+    try seen.advance(over: connection)
+    try forget(from: 4)
+    let other = try database.connect()
+    // The newest token can still be read there, and what it is compared with cannot.
+    try other.run("set search_path = ''", "set statement_timeout = '300ms'")
+    try connection.run("begin", "lock table quake.change_transaction")
+    #expect(throws: (any Error).self) { try seen.resume(over: other) }
+    try connection.run("rollback")
+    #expect(try problem() != nil)
+  }
+
   @Test mutating func anotherTransactionOfTheSameNumberIsDiverged() throws {
     try seen.advance(over: connection)
     try forget(from: 4)
