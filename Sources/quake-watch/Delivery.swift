@@ -231,20 +231,20 @@ final class Delivery {
   func readToEnd(shouldStop: () -> Bool) throws -> Bool {
     do {
       let isIncomplete = try handOverToEnd(shouldStop: shouldStop)
-      try cursorStore.settle()
+      try cursorStore.writePending()
       return isIncomplete
     } catch var stop as HandOverStopped {
       // Even if the cursor cannot be stored: the next watch must not skip changes.
       do {
         if let cursor = stop.cursor { try cursorStore.save(cursor) }
-        try cursorStore.settle()
+        try cursorStore.writePending()
       } catch {
         stop.cursorError = error
       }
       throw stop
     } catch {
       // The connection may be lost for good.
-      try cursorStore.settle()
+      try cursorStore.writePending()
       throw error
     }
   }

@@ -44,11 +44,11 @@ enum CursorStore {
   }
 
   /// Completes what was stored, before the watcher waits or ends.
-  func settle() throws {
+  func writePending() throws {
     switch self {
     case .none, .file: break
-    case .named(let named): try named.settle()
-    case .server(let named): try named.settle()
+    case .named(let named): try named.writePending()
+    case .server(let named): try named.writePending()
     }
   }
 

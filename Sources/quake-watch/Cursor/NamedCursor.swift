@@ -6,7 +6,8 @@ import QuakeTool
 
 /// The cursor of a named watcher: in the database, and in the witness beside it, which a restore does not take back.
 ///
-/// The witness is written first. So after a crash between the two, it is ahead by what was delivered.
+/// Except while the watcher catches up, the witness is written first. So after a crash between the two, it is ahead by
+/// what was delivered.
 final class NamedCursor {
   /// The transactions that the watcher has delivered, as far as it remembers them.
   let delivered = DeliveredTransactions()
@@ -134,10 +135,10 @@ final class NamedCursor {
   }
 
   /// Writes what the witness does not have yet.
-  func settle() throws {
+  func writePending() throws {
     guard let witness else { return }
     do {
-      try witness.settle()
+      try witness.writePending()
     } catch let error as FileError {
       // A folder that was not chosen may be one that this account can only read.
       guard !witness.hasWritten, case .stateFolder = place else { throw error }
@@ -152,7 +153,7 @@ final class NamedCursor {
   private func keep(_ cursor: HistoryCursor, mayWait: Bool = false) throws {
     guard let created else { return }
     witness?.note(cursor, of: created)
-    if !mayWait || witness?.isDue == true { try settle() }
+    if !mayWait || witness?.isDue == true { try writePending() }
   }
 }
 

@@ -39,15 +39,15 @@ final class ServerCursor {
   /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
-    try witness.settle()
+    try witness.writePending()
   }
 
   /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
-    if follower.hasReachedEnd || witness.isDue { try witness.settle() }
+    if follower.hasReachedEnd || witness.isDue { try witness.writePending() }
   }
 
   /// Writes what the witness does not have yet.
-  func settle() throws { try witness.settle() }
+  func writePending() throws { try witness.writePending() }
 }

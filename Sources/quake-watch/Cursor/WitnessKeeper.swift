@@ -34,7 +34,7 @@ final class WitnessKeeper {
   }
 
   /// Writes what the file does not have yet.
-  func settle() throws {
+  func writePending() throws {
     guard let (cursor, created) = unwritten else { return }
     unwritten = nil
     let begun = MonotonicClock.now()
