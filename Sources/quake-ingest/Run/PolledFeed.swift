@@ -21,6 +21,7 @@ final class PolledFeed {
 
   let name: String
   let reference: FeedReference
+  private let own: FeedSettings
   private let context: PollContext
   private var schedule: FeedSchedule
   /// Whether this worker holds the feed's lock and polls it.
@@ -40,7 +41,12 @@ final class PolledFeed {
   /// Whether a refresh request waits for a poll.
   private var isRequested = false
 
-  init(name: String, reference: FeedReference, every: Duration, context: PollContext) {
+  /// - Parameter own: What is set for this feed alone.
+  init(
+    name: String, reference: FeedReference, every: Duration, settings own: FeedSettings = .init(),
+    context: PollContext
+  ) {
+    self.own = own
     self.name = name
     self.reference = reference
     self.context = context
@@ -186,7 +192,9 @@ final class PolledFeed {
     do throws(FeedError) {
       let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
       poll = Poll(
-        state: state, download: try context.downloads.start(url, validators: validators))
+        state: state,
+        download: try context.downloads.start(
+          url, validators: validators, options: own.clientOptions(settings.clientOptions)))
       return nil
     } catch {
       return try fail(error, state, over: connection)
@@ -214,7 +222,7 @@ final class PolledFeed {
     // An empty snapshot of the simulator lacks simulated events, and no others.
     if name == RunCommand.simulated { options.scope?.source = RunCommand.simulated }
     let snapshot = JudgedFeedImport(
-      connection: connection, isStrict: settings.isStrict,
+      connection: connection, isStrict: settings.isStrict, own: own,
       maximumBytes: settings.maximumBytes(of: reference), progress: context.showLife)
     let way: FeedAccess =
       reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(poll.download)
