@@ -34,6 +34,8 @@ package struct StoreStatus: Sendable {
     package var holderAddress: String?
     /// The address that is polled, without a password.
     package var url: String
+    /// The address to which its server redirects for good, or on another host; nil: it does not.
+    package var movedTo: String?
     /// Who has paused it, and when; nil: it is not paused.
     package var pause: FeedPause?
     /// When a worker ended that polled it only once; nil if a worker polled it last that was to run until
@@ -147,7 +149,7 @@ extension StoreStatus {
       select name, generated, polled_at, succeeded_at,
              extract(epoch from every)::double precision as every, next_due, failures, error,
              last_import_id, held, holder_pid, holder_application,
-             host(holder_address) as holder_address, url, paused_by, paused_at, ended_at
+             host(holder_address) as holder_address, url, paused_by, paused_at, ended_at, moved_to
         from quake.feed_status order by name
       """, format: .binary
     ) { row throws(PostgresError) in
@@ -158,6 +160,7 @@ extension StoreStatus {
         lastImport: try row["last_import_id"], isHeld: try row["held"] ?? false,
         holderPID: try row["holder_pid"], holderApplication: try row["holder_application"],
         holderAddress: try row["holder_address"], url: try row["url"] ?? "",
+        movedTo: try row["moved_to"],
         pause: FeedPause(by: try row["paused_by"], since: try row["paused_at"]),
         endedAt: try row["ended_at"])
     }

@@ -90,7 +90,7 @@ package enum PrivilegeTable {
         .select: [
           "name", "url", "etag", "last_modified", "generated", "polled_at", "succeeded_at",
           "failures", "error", "every", "next_due", "fresh_until", "retry_after", "last_import_id",
-          "paused_at", "paused_by", "reset_at", "ended_at",
+          "paused_at", "paused_by", "reset_at", "ended_at", "moved_to",
         ]
       ], columnRoles: Role.readers),
     // Batch edits. Imports only look at tombstones; a trigger removes those of inserted events.

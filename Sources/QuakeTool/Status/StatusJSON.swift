@@ -123,6 +123,7 @@ extension JSONWriter {
     member("paused_at", feed.pause?.since)
     member("paused_by", feed.pause.flatMap { $0.role.isEmpty ? nil : $0.role })
     member("ended_at", feed.endedAt)
+    member("moved_to", feed.movedTo)
   }
 }
 

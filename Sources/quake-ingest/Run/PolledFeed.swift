@@ -230,10 +230,15 @@ final class PolledFeed {
       // A bad snapshot is no failure of the server, so the next poll is at the usual time.
       let next = schedule.succeeded(freshFor: response?.maxAge)
       pause = next
+      var state = state
+      state.movedTo = response?.newAddress
       try record(report, response?.validators, state, next, over: connection)
     }
     switch outcome {
     case .notModified(let response):
+      var state = state
+      logMove(to: response.newAddress, from: state)
+      state.movedTo = response.newAddress
       diagnostics.verbose("\(name): not modified", fields: ["feed": .text(name)])
       let pause = schedule.succeeded(freshFor: response.maxAge)
       // An answer "not modified" may omit validators; those known before remain valid.
@@ -244,6 +249,7 @@ final class PolledFeed {
       finish(schedule, pause)
       return .ok
     case .imported(let summary, let response):
+      logMove(to: response?.newAddress, from: state)
       log(summary)
       if check == nil, let times = context.settings.judging.confirmedAfter,
         let scope = summary.options.scope, !settings.isDryRun
@@ -301,6 +307,15 @@ final class PolledFeed {
     if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
     if !pollsOnce { hints.append("Next attempt in \(Readable.duration(pause)).") }
     return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
+  }
+
+  /// Warns that the server redirects to another address, unless it is known from an earlier poll.
+  private func logMove(to address: String?, from state: FeedState) {
+    guard let address, address != state.movedTo else { return }
+    diagnostics.warning(
+      "the server of feed \(name) redirects to \(address)",
+      hint: "Poll that address: name it in --feed or in the configuration file.",
+      fields: ["feed": .text(name)])
   }
 
   private func log(_ summary: ImportSummary) {

@@ -188,7 +188,7 @@ import Testing
       """)
     let outcome = try status()
     #expect(outcome.status == 1)
-    #expect(outcome.lines.first == "4 problems", "\(outcome.output)")
+    #expect(outcome.lines.first?.hasPrefix("4 problems; ") == true, "\(outcome.output)")
     #expect(outcome.lines.dropFirst().first?.hasPrefix("  ") == true)
     // The address of the database is one word.
     let wide = outcome.lines.filter { $0.count > 80 && !$0.hasPrefix("database") }
@@ -199,7 +199,7 @@ import Testing
         "script -qec \"stty cols 80; quake-admin status --database '\(database.conninfo)'\" /dev/null < /dev/null",
         environment: ["TERM": "xterm", "NO_COLOR": "1"])
       let lines = shown.output.replacing("\r\n", with: "\n").split(separator: "\n")
-      #expect(lines.first == "4 problems", "\(shown.output)")
+      #expect(lines.first?.hasPrefix("4 problems; ") == true, "\(shown.output)")
       #expect(lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("database") }, "\(shown.output)")
       #expect(lines.count { $0.contains("Start \"quake-ingest run\"") } == 1, "\(shown.output)")
     }

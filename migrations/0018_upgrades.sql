@@ -1,0 +1,1 @@
+-- Holds the number of another change.
