@@ -77,6 +77,16 @@ package struct StoreStatus: Sendable {
     package var name: String
     /// In bytes.
     package var bytes: Int64
+    /// How many bytes it has grown since its size was noted, within the last week; nil: it was not noted.
+    package var growth: Growth?
+
+    /// The growth of a table.
+    package struct Growth: Sendable {
+      /// In bytes; negative if the table has become smaller.
+      package var bytes: Int64
+      /// Since when.
+      package var since: Timestamp
+    }
   }
 
   /// The server's time when the status was read.
@@ -191,12 +201,20 @@ extension StoreStatus {
   private static func tables(_ connection: Connection) throws -> [Table] {
     try connection.rows(
       """
-      select c.relname, pg_total_relation_size(c.oid)
+      select c.relname::text, pg_total_relation_size(c.oid) as bytes, n.bytes, n.at
         from pg_class c
+        left join lateral (
+          select s.bytes, s.at from quake.table_size s
+           where s.name = c.relname and s.at >= clock_timestamp() - interval '7 days'
+           order by s.at limit 1) n on true
        where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r'
        order by 2 desc, 1
-      """, as: (String, Int64).self
-    ).map { Table(name: $0, bytes: $1) }
+      """, format: .binary, as: (String, Int64, Int64?, Timestamp?).self
+    ).map { name, bytes, noted, at in
+      var table = Table(name: name, bytes: bytes)
+      if let noted, let at { table.growth = Table.Growth(bytes: bytes - noted, since: at) }
+      return table
+    }
   }
 }
 

@@ -68,6 +68,14 @@ package struct StatusJSON {
         json.integer(Int(table.bytes))
       }
     }
+    json.member("growth_since", store.tables.compactMap(\.growth?.since).min())
+    json.object("growth") { json in
+      for table in store.tables {
+        guard let growth = table.growth else { continue }
+        json.key(dynamic: table.name)
+        json.integer(Int(growth.bytes))
+      }
+    }
   }
 
   private func write(

@@ -95,7 +95,21 @@ struct StatusText {
     let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
     list.add("notification queue", "\(percent) % full")
     list.add("size", Readable.bytes(Int(store.databaseBytes)))
+    list.add(
+      "largest tables",
+      store.tables.prefix(Self.largest).map { size(of: $0, store) }.joined(separator: "; "))
     return list.text
+  }
+
+  /// The number of tables that are named without `--verbose`.
+  private static let largest = 3
+
+  /// The size of a table, and how it has grown.
+  private func size(of table: StoreStatus.Table, _ store: StoreStatus) -> String {
+    let size = "\(table.name) \(Readable.bytes(Int(table.bytes)))"
+    guard let growth = table.growth else { return size }
+    let change = (growth.bytes < 0 ? "-" : "+") + Readable.bytes(Int(growth.bytes.magnitude))
+    return "\(size) (\(change) in \(Readable.duration(max(.zero, store.age(of: growth.since)))))"
   }
 
   private var schema: String {

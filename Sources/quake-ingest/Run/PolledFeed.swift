@@ -218,6 +218,7 @@ final class PolledFeed {
     var pause: FeedSchedule.Pause?
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = name
+    options.replacesUnchanged = true
     context.settings.judging.complete(&options, scope: reference.scope)
     // An empty snapshot of the simulator lacks simulated events, and no others.
     if name == RunCommand.simulated { options.scope?.source = RunCommand.simulated }

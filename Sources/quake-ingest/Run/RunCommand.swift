@@ -59,6 +59,16 @@ struct RunCommand {
       .value(
         "keep-rejects", "AGE", default: "30d",
         help: "delete rejected records, with their reasons, when they are older"),
+      .value(
+        "keep-imports", "AGE", default: "90d",
+        help:
+          "delete the records of imports that are older, and whose changes the history no longer has"
+      ),
+      .value(
+        "keep-edits", "AGE", default: "90d",
+        help:
+          "delete the records of batch edits that are older, and whose changes the history no longer has"
+      ),
       .toggle("migrate", initially: true, help: "do not apply pending migrations first"),
       CommandConfiguration.option,
     ] + IngestCommand.importOptions(of: "run") + JudgingOptions.options + [
@@ -120,6 +130,13 @@ struct RunCommand {
     }
     let keptRejects = try arguments.duration("keep-rejects", in: .seconds(1)...)
     chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
+    for (records, option) in [
+      (Housekeeping.Records.imports, "keep-imports"), (.edits, "keep-edits"),
+    ] {
+      let age = try arguments.duration(option, in: .seconds(1)...) ?? .seconds(90 * 86_400)
+      chores.append(RecordPurge(records: records, age: age))
+    }
+    chores.append(SizeNote())
     self.chores = chores
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")

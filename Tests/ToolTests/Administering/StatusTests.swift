@@ -67,8 +67,9 @@ import Testing
     ] {
       #expect(outcome.output.contains(words), "\(words) in \(outcome.output)")
     }
-    #expect(!outcome.output.contains("change_transaction"))
-    #expect(try status("--verbose").output.contains("change_transaction"))
+    #expect(outcome.output.contains("largest tables      "))
+    #expect(!outcome.output.contains("association_pin"))
+    #expect(try status("--verbose").output.contains("association_pin"))
     #expect(try status("--quiet").output.isEmpty)
     let object = try json()
     #expect(object.text.contains("\"ok\":true,\"problems\":[]"))
@@ -77,7 +78,7 @@ import Testing
         "time", "ok", "problems", "database", "schema", "feeds", "import", "token", "token_at",
         "token_age_seconds", "quarantined", "simulated_events", "watchers",
         "notification_queue_usage",
-        "notification_queue", "lock_waits", "bytes", "tables",
+        "notification_queue", "lock_waits", "bytes", "tables", "growth_since", "growth",
       ])
     #expect(object.string("token")?.hasPrefix("1.") == true)
     #expect(object.text.contains("\"held\":true,\"holder_pid\":\(worker.serverProcessID)"))
