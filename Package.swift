@@ -76,11 +76,9 @@ let package = Package(
     // anew.
     .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "package.json", "web"]),
 
-    // The files of the folder migrations. The compiler notices a change; a new one is listed in CMigrations.c.
-    .target(name: "CMigrations"),
-
-    // The commit that was built. Another commit compiles one line of C, and links the tools.
-    .target(name: "CBuild", cSettings: commit),
+    // The files of the folder migrations, and the commit that was built. The compiler notices a change; a new migration
+    // is listed in CMigrations.c.
+    .target(name: "CMigrations", cSettings: commit),
 
     // libcurl, loaded when something first needs it. Only its headers are needed here.
     .target(name: "CLibcurl"),
@@ -173,7 +171,7 @@ let package = Package(
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CBuild", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeQuery",
+        "CMigrations", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeQuery",
         "QuakeWorker", "QuakeModel", "Postgres", "Basics",
       ],
       swiftSettings: unoptimisedInTests),

@@ -62,6 +62,9 @@ static const unsigned char migration_0017[] = {
 static const unsigned char migration_0018[] = {
 #embed "../../migrations/0018_upgrades.sql"
 };
+static const unsigned char migration_0019[] = {
+#embed "../../migrations/0019_feeds_and_retention.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -83,8 +86,11 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0016_history_chain.sql", migration_0016),
     MIGRATION("0017_server.sql", migration_0017),
     MIGRATION("0018_upgrades.sql", migration_0018),
+    MIGRATION("0019_feeds_and_retention.sql", migration_0019),
 };
 
 const struct quake_migration *quake_migration(size_t index) {
   return index < sizeof migrations / sizeof *migrations ? &migrations[index] : NULL;
 }
+
+const char *quake_commit(void) { return QUAKE_COMMIT; }

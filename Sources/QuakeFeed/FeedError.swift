@@ -213,7 +213,9 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
       switch status {
       case 400: "Check the query; FDSN services also answer so when more than 20,000 events match."
       case 401, 403: "Check the URL's user name and password."
-      case 404, 410: "Check the URL; the feed may have been moved or retired."
+      case 404: "Check the URL; the feed may have been moved or retired."
+      case 410:
+        "The server says that the feed is gone for good. Look for its new address, or stop polling it."
       case 409: "The event has been deleted from the catalogue."
       case 429, 503:
         retryAfter.map { "Try again in \($0) \($0 == 1 ? "second" : "seconds")." }

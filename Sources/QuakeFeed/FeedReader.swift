@@ -20,6 +20,8 @@ public final class FeedReader {
     public var maximumBytes: Int?
     /// Whether events without a magnitude or place are rejected. Real feeds have such events.
     public var strict = false
+    /// The region where the epicentres of this feed are expected; events elsewhere are rejected. Nil: anywhere.
+    public var expectedRegion: EventFilter.BoundingBox?
     /// The data centre of the catalogue, where the user names it. FDSN text does not contain it, and
     /// QuakeML not always; other formats do not need it.
     public var centre: DataCentre?

@@ -48,6 +48,8 @@ public struct ImportOptions: Sendable {
   package var limits: SnapshotLimits?
   /// Whether simulated events may be stored beside those of other sources. Otherwise such an import is refused.
   public var mixesSimulated = false
+  /// Whether the import, if it changes nothing, takes the place of the feed's previous one that changed nothing.
+  package var replacesUnchanged = false
   /// Whether the import is rolled back at its end.
   public var dryRun = false
 

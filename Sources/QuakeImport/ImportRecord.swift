@@ -29,6 +29,8 @@ struct ImportRecord {
              complete = \(complete), finished_at = clock_timestamp()
        where id = \(total.id)
       """)
+    guard complete, options.replacesUnchanged, total.changesNothing else { return }
+    try connection.execute("select quake.import__replace_unchanged(\(total.id))")
   }
 
   /// Adds the counts of one of several transactions, in that transaction.
@@ -81,5 +83,12 @@ struct ImportRecord {
               \(reach), \(sql: quarantine), \(total.quarantine?.reason.rawValue), \(total.quarantine?.detail))
       returning id
       """, as: Int64.self)
+  }
+}
+
+extension ImportReport {
+  /// Whether the import has neither changed nor rejected anything.
+  fileprivate var changesNothing: Bool {
+    quarantine == nil && inserted + updated + rejected + superseded + withdrawn + restored == 0
   }
 }

@@ -1,4 +1,4 @@
-internal import CBuild
+internal import CMigrations
 internal import QuakeSchema
 
 /// What this program was built from.

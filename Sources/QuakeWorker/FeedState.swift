@@ -23,6 +23,8 @@ package struct FeedState: Sendable {
   package var resetAt: String?
   /// Who has paused the feed, and when; nil: it is not paused.
   package var pause: FeedPause?
+  /// The address to which its server redirects for good, or on another host; nil: it does not.
+  package var movedTo: String?
 
   /// The state of a feed that was never polled.
   package init() {}
@@ -99,7 +101,7 @@ package struct FeedState: Sendable {
     let every = every.inSeconds
     return try connection.row(
       """
-      select f.etag, f.last_modified, f.failures,
+      select f.etag, f.last_modified, f.failures, f.moved_to,
              extract(epoch from c.at - f.polled_at) as polled_ago,
              extract(epoch from greatest(
                case when f.failures = 0 and f.every <> make_interval(secs => \(every))
@@ -118,6 +120,7 @@ package struct FeedState: Sendable {
       var state = FeedState()
       state.etag = try row["etag"]
       state.lastModified = try row["last_modified"]
+      state.movedTo = try row["moved_to"]
       state.failures = try row["failures"] ?? 0
       state.polledAgo = polledAgo.map { Duration(lag: $0) }
       state.dueIn = bounded(dueIn, every: interval, polledAgo: state.polledAgo)
@@ -133,7 +136,7 @@ package struct FeedState: Sendable {
   /// not stored.
   ///
   /// - Parameters:
-  ///   - state: The state when the poll began, with the new validators. Its `resetAt` is compared, and not the time
+  ///   - state: The state when the poll began, with the new validators and the new address. Its `resetAt` is compared, and not the time
   ///     at which it was read: a reset that was not committed then has an earlier time.
   ///   - report: The import of the snapshot; nil if the feed was not modified.
   package static func recordSuccess(
@@ -143,9 +146,9 @@ package struct FeedState: Sendable {
     try connection.executePrepared(
       """
       insert into quake.feed as f (
-        name, url, etag, last_modified, generated, last_import_id, polled_at, succeeded_at, every,
-        next_due, fresh_until)
-      select \(name), \(url), \(state.etag), \(state.lastModified),
+        name, url, etag, last_modified, moved_to, generated, last_import_id, polled_at, succeeded_at,
+        every, next_due, fresh_until)
+      select \(name), \(url), \(state.etag), \(state.lastModified), \(state.movedTo),
              \(report?.generated)::timestamptz, \(report?.id)::bigint, c.at, c.at,
              make_interval(secs => \(times.every.inSeconds)),
              c.at + make_interval(secs => \(times.next.inSeconds)),
@@ -156,6 +159,7 @@ package struct FeedState: Sendable {
             etag = case when f.reset_at is not distinct from \(state.resetAt)::timestamptz then excluded.etag end,
             last_modified = case when f.reset_at is not distinct from \(state.resetAt)::timestamptz
                                  then excluded.last_modified end,
+            moved_to = excluded.moved_to,
             generated = coalesce(excluded.generated, f.generated), polled_at = excluded.polled_at,
             last_import_id = coalesce(excluded.last_import_id, f.last_import_id),
             succeeded_at = excluded.succeeded_at, every = excluded.every,
@@ -181,6 +185,7 @@ package struct FeedState: Sendable {
             failures = case when f.url = excluded.url then f.failures else 0 end + 1,
             etag = case when f.url = excluded.url then f.etag end,
             last_modified = case when f.url = excluded.url then f.last_modified end,
+            moved_to = case when f.url = excluded.url then f.moved_to end,
             error = excluded.error, every = excluded.every, next_due = excluded.next_due,
             fresh_until = null, retry_after = excluded.retry_after
       """)

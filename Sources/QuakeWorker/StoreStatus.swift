@@ -34,6 +34,8 @@ package struct StoreStatus: Sendable {
     package var holderAddress: String?
     /// The address that is polled, without a password.
     package var url: String
+    /// The address to which its server redirects for good, or on another host; nil: it does not.
+    package var movedTo: String?
     /// Who has paused it, and when; nil: it is not paused.
     package var pause: FeedPause?
     /// When a worker ended that polled it only once; nil if a worker polled it last that was to run until
@@ -75,6 +77,16 @@ package struct StoreStatus: Sendable {
     package var name: String
     /// In bytes.
     package var bytes: Int64
+    /// How many bytes it has grown since its size was noted, within the last week; nil: it was not noted.
+    package var growth: Growth?
+
+    /// The growth of a table.
+    package struct Growth: Sendable {
+      /// In bytes; negative if the table has become smaller.
+      package var bytes: Int64
+      /// Since when.
+      package var since: Timestamp
+    }
   }
 
   /// The server's time when the status was read.
@@ -147,7 +159,7 @@ extension StoreStatus {
       select name, generated, polled_at, succeeded_at,
              extract(epoch from every)::double precision as every, next_due, failures, error,
              last_import_id, held, holder_pid, holder_application,
-             host(holder_address) as holder_address, url, paused_by, paused_at, ended_at
+             host(holder_address) as holder_address, url, paused_by, paused_at, ended_at, moved_to
         from quake.feed_status order by name
       """, format: .binary
     ) { row throws(PostgresError) in
@@ -158,6 +170,7 @@ extension StoreStatus {
         lastImport: try row["last_import_id"], isHeld: try row["held"] ?? false,
         holderPID: try row["holder_pid"], holderApplication: try row["holder_application"],
         holderAddress: try row["holder_address"], url: try row["url"] ?? "",
+        movedTo: try row["moved_to"],
         pause: FeedPause(by: try row["paused_by"], since: try row["paused_at"]),
         endedAt: try row["ended_at"])
     }
@@ -188,12 +201,20 @@ extension StoreStatus {
   private static func tables(_ connection: Connection) throws -> [Table] {
     try connection.rows(
       """
-      select c.relname, pg_total_relation_size(c.oid)
+      select c.relname::text, pg_total_relation_size(c.oid) as bytes, n.bytes, n.at
         from pg_class c
+        left join lateral (
+          select s.bytes, s.at from quake.table_size s
+           where s.name = c.relname and s.at >= clock_timestamp() - interval '7 days'
+           order by s.at limit 1) n on true
        where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r'
        order by 2 desc, 1
-      """, as: (String, Int64).self
-    ).map { Table(name: $0, bytes: $1) }
+      """, format: .binary, as: (String, Int64, Int64?, Timestamp?).self
+    ).map { name, bytes, noted, at in
+      var table = Table(name: name, bytes: bytes)
+      if let noted, let at { table.growth = Table.Growth(bytes: bytes - noted, since: at) }
+      return table
+    }
   }
 }
 

@@ -131,14 +131,18 @@ enum IngestConfiguration {
   static func complete(
     _ arguments: ParsedArguments, _ diagnostics: inout Diagnostics
   ) throws -> ParsedArguments {
-    try CommandConfiguration.complete(arguments, &diagnostics) { settings in
-      settings.first { $0.key == "feed" && FeedURL.holdsSecret(TimedValue($0.value).value) }
-        .map {
-          (
-            "a password or a token of a feed", $0.line,
-            "refer to the secret in the value: ${NAME}, ${file:PATH} or ${credential:NAME}."
-          )
-        }
+    try CommandConfiguration.complete(arguments, &diagnostics, allowsSections: true) { settings in
+      settings.first { setting in
+        let address = setting.section == nil ? FeedText(setting.value).feed : setting.value
+        return setting.key == (setting.section == nil ? "feed" : "url")
+          && FeedURL.holdsSecret(address)
+      }
+      .map {
+        (
+          "a password or a token of a feed", $0.line,
+          "refer to the secret in the value: ${NAME}, ${file:PATH} or ${credential:NAME}."
+        )
+      }
     }
   }
 }

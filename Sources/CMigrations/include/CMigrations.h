@@ -14,4 +14,8 @@ struct quake_migration {
 /// The migration with this index, in the order of the versions; NULL after the last.
 const struct quake_migration *_Nullable quake_migration(size_t index);
 
+/// The commit that was built, such as 1a2b3c4d, or 1a2b3c4d-dirty with changes that are not committed; empty if it is
+/// not known.
+const char *_Nonnull quake_commit(void);
+
 #endif

@@ -42,6 +42,8 @@ package struct ParsedArguments: Sendable {
   var occurrences: [String: [Occurrence]]
   /// How messages name the options.
   var notation = Notation.commandLine
+  /// The entries in sections of the configuration file, in order.
+  package internal(set) var sections: [Setting] = []
 
   /// The names of the chosen subcommands: `["server", "start"]`.
   package var subcommand: [String] { Array(path.dropFirst()) }

@@ -1,5 +1,7 @@
 /// One entry of a configuration file: the long name of an option, and its value.
 package struct Setting: Sendable, Equatable {
+  /// The section that it is in; nil: it is above the first one.
+  package let section: String?
   /// The name, without dashes.
   package let key: String
   /// The value as written.
@@ -10,7 +12,10 @@ package struct Setting: Sendable, Equatable {
   package let line: Int
 
   /// An entry.
-  package init(_ key: String, _ value: String, file: String, line: Int) {
+  package init(
+    _ key: String, _ value: String, section: String? = nil, file: String, line: Int
+  ) {
+    self.section = section
     self.key = key
     self.value = value
     self.file = file

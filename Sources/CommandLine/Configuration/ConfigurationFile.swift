@@ -4,7 +4,7 @@ internal import Glibc
 /// A file of `key = value` lines, whose keys are the long names of a command's options.
 ///
 /// `#` and `;` begin a comment at the start of a line, `;` after a space anywhere. A line that begins with a
-/// space adds a further value to the key above. There are no sections.
+/// space adds a further value to the key above. Only some commands read sections, whose keys they know themselves.
 package enum ConfigurationFile {
   /// The largest file in bytes: more than any list of options needs, and a limit for files of another kind.
   private static let largestSize = 1 << 20
@@ -15,20 +15,24 @@ package enum ConfigurationFile {
   /// Reads the entries of a file, in order.
   ///
   /// - Parameters:
+  ///   - allowsSections: Whether the file may have sections.
   ///   - kind: What the file is to its reader, for errors.
   ///   - command: The command that reads the file, for errors.
   /// - Throws: `UsageError` with file and line if the file cannot be read, or does not have this form.
   package static func read(
-    _ path: String, as kind: String = "configuration file", for command: String
+    _ path: String, allowsSections: Bool = false, as kind: String = "configuration file",
+    for command: String
   ) throws(UsageError) -> [Setting] {
-    try settings(in: try contents(of: path, kind, command), file: path, command)
+    try settings(
+      in: try contents(of: path, kind, command), allowsSections: allowsSections, file: path,
+      command)
   }
 
   static func settings(
-    in bytes: [UInt8], file: String, _ command: String
+    in bytes: [UInt8], allowsSections: Bool = false, file: String, _ command: String
   ) throws(UsageError) -> [Setting] {
     allowLongLines
-    let reading = ConfigurationReading(bytes, file: file)
+    let reading = ConfigurationReading(bytes, allowsSections: allowsSections, file: file)
     let context = Unmanaged.passUnretained(reading).toOpaque()
     let badLine = withExtendedLifetime(reading) {
       ini_parse_stream(
@@ -44,6 +48,7 @@ package enum ConfigurationFile {
           return 1
         }, context)
     }
+    if badLine == 0 { reading.endSection() }
     if let fault = reading.fault, badLine <= 0 || fault.line <= Int(badLine) {
       throw UsageError("\(file):\(fault.line): \(fault.message)", command: command)
     }
@@ -87,15 +92,21 @@ package enum ConfigurationFile {
 /// line at a time and counts.
 final class ConfigurationReading {
   private let bytes: [UInt8]
+  private let allowsSections: Bool
   private let file: String
   private var position = 0
   private var lineNumber = 0
   private(set) var settings: [Setting] = []
+  /// The line of a section's name after which no entry has come yet.
+  private var emptySection: Int?
+  /// The library cuts longer names of sections.
+  private static let longestSection = 48
   /// A fault that inih does not detect, with its line.
   private(set) var fault: (line: Int, message: String)?
 
-  init(_ bytes: [UInt8], file: String) {
+  init(_ bytes: [UInt8], allowsSections: Bool, file: String) {
     self.bytes = bytes
+    self.allowsSections = allowsSections
     self.file = file
   }
 
@@ -116,24 +127,40 @@ final class ConfigurationReading {
       fault = (lineNumber, "expected text in UTF-8")
       return false
     }
+    if allowsSections, line.first == UInt8(ascii: "[") {
+      endSection()
+      emptySection = lineNumber
+    }
     for (offset, byte) in line.enumerated() { buffer[offset] = CChar(bitPattern: byte) }
     buffer[line.count] = 0
     return true
+  }
+
+  /// Notes the end of a section, or of the file: a section without entries has no effect, and so is a mistake.
+  func endSection() {
+    guard let line = emptySection, fault == nil else { return }
+    fault = (line, "expected key = value after the name of this section")
   }
 
   /// Stores an entry that the library has found in the present line.
   func take(
     section: UnsafePointer<CChar>, name: UnsafePointer<CChar>, value: UnsafePointer<CChar>
   ) {
-    guard section.pointee == 0 else {
-      let section = String(cString: section)
-      if fault == nil {
+    emptySection = nil
+    let section = section.pointee == 0 ? nil : String(cString: section)
+    if let section, fault == nil {
+      if !allowsSections {
         fault = (lineNumber, "expected key = value without sections, but this is in [\(section)]")
+      } else if section.utf8.count > Self.longestSection {
+        fault = (
+          lineNumber, "expected the name of a section of at most \(Self.longestSection) bytes"
+        )
       }
-      return
     }
+    guard fault == nil else { return }
     let text = Self.withoutComment(String(cString: value))
-    settings.append(Setting(String(cString: name), text, file: file, line: lineNumber))
+    settings.append(
+      Setting(String(cString: name), text, section: section, file: file, line: lineNumber))
   }
 
   /// Before version 58, the library leaves the comment after a further value.
@@ -172,30 +199,35 @@ package enum CommandConfiguration {
   ///
   /// Warns if the file contains a password and other users can read it.
   ///
-  /// - Parameter findSecret: Looks for a further secret: the warning's words for it, such as "a token of a
-  ///   feed", its line, and how to keep it elsewhere.
+  /// - Parameters:
+  ///   - allowsSections: Whether the command reads sections of the file, with `sections`.
+  ///   - findSecret: Looks for a further secret: the warning's words for it, such as "a token of a feed", its line,
+  ///     and how to keep it elsewhere.
   package static func complete(
-    _ arguments: ParsedArguments, _ diagnostics: inout Diagnostics,
+    _ arguments: ParsedArguments, _ diagnostics: inout Diagnostics, allowsSections: Bool = false,
     findSecret: ([Setting]) -> (what: String, line: Int, hint: String)? = { _ in nil }
   ) throws -> ParsedArguments {
     guard arguments.takes(option.name) else { return arguments }
     guard let path = arguments.string(option.name) ?? Environment.value("QUAKE_CONFIG"),
       !path.isEmpty
     else { return arguments }
-    let settings = try ConfigurationFile.read(path, for: arguments.title)
+    let all = try ConfigurationFile.read(
+      path, allowsSections: allowsSections, for: arguments.title)
+    let settings = all.filter { $0.section == nil }
     // Errors in the file are reported in the log format that the file sets.
     let asksForJSON = settings.contains {
       $0.key == Option.logFormat.name && $0.value == Diagnostics.Format.json.rawValue
     }
     if asksForJSON, !arguments.isGiven(Option.logFormat.name) { diagnostics.format = .json }
-    let completed = try arguments.completed(by: settings)
+    var completed = try arguments.completed(by: settings)
+    completed.sections = all.filter { $0.section != nil }
     guard SecretFile.isReadableByOthers(path) else { return completed }
     if settings.contains(where: { $0.key == "database" && SecretFile.holdsPassword($0.value) }) {
       diagnostics.warning(
         "the configuration file \"\(path)\" contains a password, and other users can read it",
         hint: "Run \"chmod 600\" on it, or put the password into a libpq password file.")
     }
-    if let secret = findSecret(settings) {
+    if let secret = findSecret(all) {
       diagnostics.warning(
         """
         the configuration file \"\(path)\" contains \(secret.what) (line \(secret.line)), and other users \

@@ -98,14 +98,25 @@ enum FieldCheck {
     }
   }
 
-  /// Checks the required columns, and under the strict rule also magnitude and place. A record that says that
-  /// its event was deleted needs the code alone.
-  static func checkComplete(_ record: EventRecord, strict: Bool) throws(Rejection) {
+  /// Checks the required columns, the region where epicentres are expected, and under the strict rule also magnitude
+  /// and place. A record that says that its event was deleted needs the code alone.
+  static func checkComplete(
+    _ record: EventRecord, strict: Bool, region: EventFilter.BoundingBox? = nil
+  ) throws(Rejection) {
     guard record.has(.code) else { throw Rejection("The event has no code.") }
     if record.isDeletion { return }
     guard record.has(.time) else { throw Rejection("The event has no time.", of: .time) }
     guard record.has(.longitude), record.has(.latitude) else {
       throw Rejection("The event has no coordinates.")
+    }
+    if let region, let longitude = record.longitude, let latitude = record.latitude,
+      !region.contains(longitude: longitude, latitude: latitude)
+    {
+      throw Rejection(
+        """
+        The epicentre \(text(latitude)), \(text(longitude)) (latitude, longitude) is outside of the region where this \
+        feed is expected to have events.
+        """)
     }
     guard strict else { return }
     guard record.has(.magnitude) else {

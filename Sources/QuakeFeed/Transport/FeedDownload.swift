@@ -67,10 +67,12 @@ public final class FeedDownloads {
   ///   - validators: The validators of the stored version, so that the server can answer 304.
   ///   - reach: How near to this machine the server may be, if the URL is not from the user.
   ///   - headersOnly: Whether the body is not needed.
+  ///   - own: The options of this download; nil: those of the others.
   public func start(
     _ url: FeedURL, validators: FeedValidators? = nil, reach: AddressKind? = nil,
-    headersOnly: Bool = false
+    headersOnly: Bool = false, options own: FeedClient.Options? = nil
   ) throws(FeedError) -> FeedDownload {
+    let options = own ?? options
     let spool = DownloadSpool(in: folder, limit: options.maximumBodyBytes)
     let transfer = try HTTPTransfer(
       url: url, validators: validators, options: options, loop: loop, reach: reach, spool: spool)

@@ -18,6 +18,8 @@ public struct FeedResponse {
   public let retryAfter: Int?
   /// The URL that answered, after redirects, without secrets.
   public let effectiveURL: String
+  /// The new address of the feed if its server redirects there for good, or to another host; without secrets.
+  public let newAddress: String?
   /// The body, decompressed if it was compressed.
   public let body: any ByteSource
   /// The spool with the body as received, if it was downloaded.
@@ -41,6 +43,7 @@ public struct FeedResponse {
     maxAge = headers.maxAge
     retryAfter = headers.retryAfter(now: now)
     effectiveURL = transfer.effectiveURL
+    newAddress = transfer.newAddress
     if let spool {
       measure = nil
       body = DecompressingSource(

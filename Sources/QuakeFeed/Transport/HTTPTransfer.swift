@@ -35,6 +35,10 @@ final class HTTPTransfer {
   private let begun = MonotonicClock.now()
   private var slowness: TransferPace.Failure?
   private var redirects: RedirectGuard
+  /// Where redirects for good have led; nil: nowhere.
+  private var movedTo: String?
+  /// Whether all redirects so far were for good.
+  private var isForGood = true
 
   /// - Parameters:
   ///   - reach: How near to this machine the server may be; nil for no limit, because the URL is from the
@@ -119,7 +123,14 @@ extension HTTPTransfer: CurlReceiver {
 
   func mayConnect(to address: String) -> Bool { redirects.admits(address: address) }
 
-  func mayAsk(at address: String) -> Bool { redirects.admits(url: curl.url, address: address) }
+  func mayAsk(at address: String) -> Bool {
+    switch headers.status {
+    case 301, 308: if isForGood { movedTo = curl.url }
+    case 302, 303, 307: isForGood = false
+    default: break
+    }
+    return redirects.admits(url: curl.url, address: address)
+  }
 }
 
 // MARK: - What downloads call
@@ -256,6 +267,17 @@ extension HTTPTransfer {
 
   /// The URL that answered, after redirects, without secrets.
   var effectiveURL: String { url.leading(to: curl.url).shown }
+
+  /// The new address of the feed, without secrets: where redirects for good lead (301, 308), or where one of another kind
+  /// leads to another host. Nil if the server answers at the address itself, or redirects elsewhere on its host.
+  var newAddress: String? {
+    let isElsewhere =
+      URLText.host(of: curl.url)?.lowercased() != URLText.host(of: url.text)?.lowercased()
+    guard let address = movedTo ?? (isElsewhere ? curl.url : nil),
+      address.utf8.count <= FeedReference.maximumBytes
+    else { return nil }
+    return url.leading(to: address).shown
+  }
 
   /// Throws if the transfer has failed.
   func checkResult() throws(FeedError) {

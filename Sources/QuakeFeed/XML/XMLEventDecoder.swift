@@ -100,7 +100,8 @@ final class XMLEventDecoder: FeedDecoder {
         ? Rejection("The document does not contain the event's origin.")
         : Rejection("The event has no origin, so that its time and place are missing.", of: .time)
     }
-    try FieldCheck.checkComplete(record, strict: options.strict)
+    try FieldCheck.checkComplete(
+      record, strict: options.strict, region: options.expectedRegion)
     return identity.publicID
   }
 

@@ -90,7 +90,7 @@ package enum PrivilegeTable {
         .select: [
           "name", "url", "etag", "last_modified", "generated", "polled_at", "succeeded_at",
           "failures", "error", "every", "next_due", "fresh_until", "retry_after", "last_import_id",
-          "paused_at", "paused_by", "reset_at", "ended_at",
+          "paused_at", "paused_by", "reset_at", "ended_at", "moved_to",
         ]
       ], columnRoles: Role.readers),
     // Batch edits. Imports only look at tombstones; a trigger removes those of inserted events.
@@ -114,6 +114,7 @@ package enum PrivilegeTable {
     table(
       "association_preference", select: Role.readers + [.writer], insert: [.editor],
       update: [.editor], delete: [.editor]),
+    table("table_size", select: Role.readers + [.writer, .monitor]),
     table("refresh_request", select: Role.readers + [.writer], update: [.writer]),
     row(
       .table, "quake.backfill",
@@ -178,6 +179,10 @@ package enum PrivilegeTable {
     ].map { function($0, Role.granted, harmlessForPublic: true) } + [
       // Functions with the owner's privileges, and functions for triggers.
       function("request_refresh(text)", Role.readers + [.writer]),
+      function("import__replace_unchanged(bigint)", [.writer]),
+      function("purge_imports(interval, integer)", [.writer]),
+      function("purge_edits(interval, integer)", [.writer]),
+      function("note_table_sizes()", [.writer]),
       function("raise_history_floor(text, interval)", [.purger], isHistory: true),
       function("purge_history(integer)", [.purger], isHistory: true),
       function("change_pending__add(bigint, bigint, bigint, bigint)", [], isHistory: true),

@@ -68,6 +68,14 @@ package struct StatusJSON {
         json.integer(Int(table.bytes))
       }
     }
+    json.member("growth_since", store.tables.compactMap(\.growth?.since).min())
+    json.object("growth") { json in
+      for table in store.tables {
+        guard let growth = table.growth else { continue }
+        json.key(dynamic: table.name)
+        json.integer(Int(growth.bytes))
+      }
+    }
   }
 
   private func write(
@@ -123,6 +131,7 @@ extension JSONWriter {
     member("paused_at", feed.pause?.since)
     member("paused_by", feed.pause.flatMap { $0.role.isEmpty ? nil : $0.role })
     member("ended_at", feed.endedAt)
+    member("moved_to", feed.movedTo)
   }
 }
 

@@ -131,6 +131,7 @@ package struct StatusLimits: Sendable {
               polled, and "quake-admin feeds pause" pauses one.
               """))
       }
+      if let problem = Self.move(of: feed) { problems.append(problem) }
       if let problem = lateness(of: feed, in: store) ?? distance(of: feed, in: store) {
         problems.append(problem)
       }
@@ -189,6 +190,15 @@ package struct StatusLimits: Sendable {
         When the queue is full, commits that send a notification fail. A listener that stays in a \
         transaction, or does not read, pins the queue; pg_terminate_backend() ends its session.
         """)
+  }
+
+  /// The problem that the server of a feed redirects to another address, and may stop to do so.
+  private static func move(of feed: StoreStatus.Feed) -> Problem? {
+    feed.movedTo.map { address in
+      Problem(
+        message: "the server of feed \(feed.name) redirects to \(address)",
+        hint: "Poll that address: name it in --feed or in the configuration file of the worker.")
+    }
   }
 
   /// The problem that the next poll of a feed is far away, because its server asked for that or a clock was wrong.

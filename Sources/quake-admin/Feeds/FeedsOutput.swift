@@ -14,12 +14,33 @@ enum FeedsOutput {
     let now = try present(over: connection)
     let output = StandardOutput()
     try output.write(feeds, isJSON: isJSON, members: { write($0, now, to: &$1) }) { feeds in
-      if !feeds.isEmpty { return table(of: feeds, now, state: state) }
+      if !feeds.isEmpty {
+        return summary(of: feeds, knowsWorkers: true) + "\n\n" + table(of: feeds, now, state: state)
+      }
       return Terminal.isTerminal(output.descriptor) ? "no feed was polled yet\n" : ""
     }
   }
 
-  /// A line for each feed, and below it its state, at most 80 columns wide.
+  /// The most feeds of which each gets its state in a table, and a place in the status; of more, only those that are not
+  /// in order.
+  static let mostInDetail = 20
+
+  /// The number of feeds, and how many of them are in which state.
+  static func summary(of feeds: [StoreStatus.Feed], knowsWorkers: Bool) -> String {
+    let active = feeds.filter { $0.pause == nil }
+    let counts = [
+      (feeds.count { $0.isInOrder(knowsWorkers: knowsWorkers) }, "in order"),
+      (active.count { $0.failures > 0 }, "failing"),
+      (active.count { knowsWorkers && $0.lacksWorker }, "without a worker"),
+      (active.count { $0.movedTo != nil }, "redirected"),
+      (feeds.count - active.count, "paused"),
+    ]
+    return Readable.count(feeds.count, "feed") + ": "
+      + counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+  }
+
+  /// A line for each feed, and below it its state, at most 80 columns wide. Of many feeds, those that are in order have no
+  /// state.
   static func table(
     of feeds: [StoreStatus.Feed], _ now: Timestamp, state: (StoreStatus.Feed) -> String
   ) -> String {
@@ -38,7 +59,10 @@ enum FeedsOutput {
     list.add(lines: "\(lines.popFirst() ?? "")\n")
     for feed in feeds {
       list.add(lines: "\(lines.popFirst() ?? "")\n")
-      list.add(paragraph: state(feed), indent: 2)
+      if feeds.count <= mostInDetail || !feed.isInOrder(knowsWorkers: true) {
+        list.add(paragraph: state(feed), indent: 2)
+      }
+      if let address = feed.movedTo { list.add(paragraph: "redirects to \(address)", indent: 2) }
       if let error = feed.error { list.add(paragraph: "error: \(error)", indent: 2) }
     }
     return list.text
@@ -123,6 +147,7 @@ enum FeedsOutput {
       if let value { table.add([key, value]) }
     }
     add("address", "\(FeedURL(feed.url))")
+    add("redirects to", feed.movedTo)
     add("state", state(of: feed))
     add("interval", feed.interval.map { Readable.duration(Duration(lag: $0)) })
     add("last success", feed.succeededAt.map { when($0, now) } ?? "never")
@@ -177,6 +202,16 @@ enum FeedsOutput {
 }
 
 extension StoreStatus.Feed {
+  /// Whether no worker polls the feed, although one should.
+  var lacksWorker: Bool { !isHeld && endedAt == nil }
+
+  /// Whether it is polled as it should be, and no server redirects elsewhere.
+  ///
+  /// - Parameter knowsWorkers: Whether the database shows which worker polls the feed.
+  func isInOrder(knowsWorkers: Bool) -> Bool {
+    pause == nil && failures == 0 && movedTo == nil && !(knowsWorkers && lacksWorker)
+  }
+
   /// The worker that polls the feed.
   var holderText: String {
     var words = [holderApplication ?? "somebody"]

@@ -106,6 +106,9 @@ struct StatusMetrics {
         "quake_feed_" + name, help, store.feeds.map { .init(value($0), ["feed": $0.name]) })
     }
     each("held", "Whether a worker polls the feed.") { $0.isHeld ? 1 : 0 }
+    each("moved", "Whether the feed's server redirects for good, or to another host.") {
+      $0.movedTo == nil ? 0 : 1
+    }
     each("paused", "Whether the feed is paused.") { $0.pause == nil ? 0 : 1 }
     each("last_poll_timestamp_seconds", "Last attempt.") { Self.seconds($0.polledAt) }
     each("last_success_timestamp_seconds", "Last attempt that succeeded.") {

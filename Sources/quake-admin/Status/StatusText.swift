@@ -26,10 +26,12 @@ struct StatusText {
   private static let nameWidth = 20
   /// The longest names of feeds and watchers that a table shows whole.
   private static let longestName = 28
+  /// The most problems that are listed.
+  private static let mostProblems = 20
 
   var text: String {
     var parts: [String] = []
-    if !problems.isEmpty { parts.append(problemList) }
+    parts.append(problemList)
     parts.append(overview)
     if let store = report.store {
       if !store.feeds.isEmpty { parts.append(feeds(store)) }
@@ -42,17 +44,34 @@ struct StatusText {
 
   private var problemList: String {
     var list = DetailList(nameWidth: Self.nameWidth)
-    list.add(paragraph: Readable.count(problems.count, "problem"))
+    list.add(paragraph: summary)
     // Several feeds may need the same.
     var hints: [String] = []
-    for problem in problems {
+    for problem in problems.prefix(Self.mostProblems) {
       list.add(paragraph: problem.message, indent: 2)
       guard showsHints else { continue }
       if let detail = problem.detail { list.add(paragraph: detail, indent: 4) }
       if let hint = problem.hint, !hints.contains(hint) { hints.append(hint) }
     }
+    if problems.count > Self.mostProblems {
+      list.add(
+        paragraph: "and \(problems.count - Self.mostProblems) more, which --json lists", indent: 2)
+    }
     for hint in hints { list.add(paragraph: hint) }
     return list.text
+  }
+
+  /// The first line: the number of problems, and of feeds by their state.
+  private var summary: String {
+    var parts: [String] = []
+    if !problems.isEmpty || report.store != nil {
+      parts.append(
+        problems.isEmpty ? "no problems" : Readable.count(problems.count, "problem"))
+    }
+    if let store = report.store, !store.feeds.isEmpty {
+      parts.append(FeedsOutput.summary(of: store.feeds, knowsWorkers: !report.isStandby))
+    }
+    return parts.isEmpty ? "the schema is not usable" : parts.joined(separator: "; ")
   }
 
   private var overview: String {
@@ -76,7 +95,21 @@ struct StatusText {
     let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
     list.add("notification queue", "\(percent) % full")
     list.add("size", Readable.bytes(Int(store.databaseBytes)))
+    list.add(
+      "largest tables",
+      store.tables.prefix(Self.largest).map { size(of: $0, store) }.joined(separator: "; "))
     return list.text
+  }
+
+  /// The number of tables that are named without `--verbose`.
+  private static let largest = 3
+
+  /// The size of a table, and how it has grown.
+  private func size(of table: StoreStatus.Table, _ store: StoreStatus) -> String {
+    let size = "\(table.name) \(Readable.bytes(Int(table.bytes)))"
+    guard let growth = table.growth else { return size }
+    let change = (growth.bytes < 0 ? "-" : "+") + Readable.bytes(Int(growth.bytes.magnitude))
+    return "\(size) (\(change) in \(Readable.duration(max(.zero, store.age(of: growth.since)))))"
   }
 
   private var schema: String {
@@ -97,7 +130,14 @@ struct StatusText {
   // MARK: - Feeds
 
   private func feeds(_ store: StoreStatus) -> String {
-    FeedsOutput.table(of: store.feeds, store.time, state: state)
+    guard store.feeds.count > FeedsOutput.mostInDetail else {
+      return FeedsOutput.table(of: store.feeds, store.time, state: state)
+    }
+    let notable = store.feeds.filter { !$0.isInOrder(knowsWorkers: !report.isStandby) }
+    let count = Readable.count(store.feeds.count - notable.count, "feed")
+    let rest = "\(count) in order; see quake-admin feeds list\n"
+    guard !notable.isEmpty else { return rest }
+    return FeedsOutput.table(of: notable, store.time, state: state) + rest
   }
 
   private func state(of feed: StoreStatus.Feed) -> String {

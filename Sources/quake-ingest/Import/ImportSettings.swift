@@ -46,8 +46,7 @@ struct ImportSettings {
     }
     var options = FeedClient.Options(version: productVersion)
     if let timeout = try milliseconds("timeout", atMost: .seconds(86_400)) {
-      options.stallTimeoutMilliseconds = timeout
-      options.connectTimeoutMilliseconds = min(options.connectTimeoutMilliseconds, timeout)
+      options.setStallTimeout(.milliseconds(timeout))
     }
     options.downloadTimeoutMilliseconds =
       try milliseconds("download-timeout", atMost: .seconds(7 * 86_400))

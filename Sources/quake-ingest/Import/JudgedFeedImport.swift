@@ -10,6 +10,8 @@ import QuakeTool
 struct JudgedFeedImport {
   let connection: Connection
   let isStrict: Bool
+  /// What is set for this feed alone.
+  var own = FeedSettings()
   /// The most bytes of the feed, before and after decompression; nil for no limit.
   let maximumBytes: Int?
   /// Called now and then.
@@ -36,7 +38,8 @@ struct JudgedFeedImport {
     var options = options
     let isJudged = options.limits != nil
     switch try OpenFeed.open(
-      reference, over: way, atMost: maximumBytes, strict: isStrict, keepsBody: isJudged)
+      reference, over: way, atMost: maximumBytes, strict: isStrict, centre: own.centre,
+      region: own.region, keepsBody: isJudged)
     {
     case .notModified(let response): return .notModified(response)
     case .unreadable(let feed, let error):

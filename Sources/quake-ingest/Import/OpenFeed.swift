@@ -26,15 +26,17 @@ struct OpenFeed {
   /// - Parameters:
   ///   - limit: The most bytes of it; nil for no limit.
   ///   - centre: The data centre if the feed itself does not tell it; nil: the URL tells.
+  ///   - region: Where its epicentres are expected; nil: anywhere.
   ///   - keepsBody: Whether the body is kept, even if it cannot be read.
   static func open(
     _ reference: FeedReference, over way: FeedAccess, atMost limit: Int?, strict: Bool,
-    centre: DataCentre? = nil, keepsBody: Bool = false
+    centre: DataCentre? = nil, region: EventFilter.BoundingBox? = nil, keepsBody: Bool = false
   ) throws -> Outcome {
     var options = FeedReader.Options()
     options.strict = strict
     options.maximumBytes = limit
     options.centre = centre
+    options.expectedRegion = region
     var response: FeedResponse?
     var measure: MeasuredSource?
     let body: any ByteSource

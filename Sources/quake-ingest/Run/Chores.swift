@@ -5,6 +5,7 @@ import QuakeHistory
 import QuakeImport
 import QuakeQuery
 import QuakeTool
+import QuakeWorker
 
 /// Something old that a worker removes while it is idle.
 protocol Chore {
@@ -193,6 +194,47 @@ struct RejectPurge: Chore {
         "deleted \(Readable.count(count, "reject")) older than \(Readable.duration(age))",
         fields: ["rejects": .integer(count)])
     }
+    return .done
+  }
+}
+
+/// Deletes the imports or edits that are older than `--keep-imports` or `--keep-edits`.
+struct RecordPurge: Chore {
+  let records: Housekeeping.Records
+  let age: Duration
+  let grant =
+    "Run \"quake-admin roles create\", which grants the functions that delete old records."
+  var task: String { "delete old \(records.rawValue)" }
+
+  func run(
+    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
+  ) throws -> ChoreProgress {
+    let count = try Housekeeping.purge(
+      records, olderThan: age, over: connection, shouldStop: shouldStop)
+    if count > 0 {
+      let word: StaticString =
+        switch records {
+        case .imports: "import"
+        case .edits: "edit"
+        }
+      diagnostics.note(
+        "deleted \(Readable.count(count, word)) older than \(Readable.duration(age))",
+        fields: [records.rawValue: .integer(count)])
+    }
+    return .done
+  }
+}
+
+/// Notes the sizes of the tables, from which `quake-admin status` tells how they grow.
+struct SizeNote: Chore {
+  let age = Duration.seconds(86_400)
+  let task = "note the sizes of tables"
+  let grant = "Run \"quake-admin roles create\", which grants quake.note_table_sizes()."
+
+  func run(
+    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
+  ) throws -> ChoreProgress {
+    try Housekeeping.noteSizes(over: connection)
     return .done
   }
 }

@@ -21,6 +21,7 @@ final class PolledFeed {
 
   let name: String
   let reference: FeedReference
+  private let own: FeedSettings
   private let context: PollContext
   private var schedule: FeedSchedule
   /// Whether this worker holds the feed's lock and polls it.
@@ -40,7 +41,12 @@ final class PolledFeed {
   /// Whether a refresh request waits for a poll.
   private var isRequested = false
 
-  init(name: String, reference: FeedReference, every: Duration, context: PollContext) {
+  /// - Parameter own: What is set for this feed alone.
+  init(
+    name: String, reference: FeedReference, every: Duration, settings own: FeedSettings = .init(),
+    context: PollContext
+  ) {
+    self.own = own
     self.name = name
     self.reference = reference
     self.context = context
@@ -186,7 +192,9 @@ final class PolledFeed {
     do throws(FeedError) {
       let validators = FeedValidators(etag: state.etag, lastModified: state.lastModified)
       poll = Poll(
-        state: state, download: try context.downloads.start(url, validators: validators))
+        state: state,
+        download: try context.downloads.start(
+          url, validators: validators, options: own.clientOptions(settings.clientOptions)))
       return nil
     } catch {
       return try fail(error, state, over: connection)
@@ -210,11 +218,12 @@ final class PolledFeed {
     var pause: FeedSchedule.Pause?
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = name
+    options.replacesUnchanged = true
     context.settings.judging.complete(&options, scope: reference.scope)
     // An empty snapshot of the simulator lacks simulated events, and no others.
     if name == RunCommand.simulated { options.scope?.source = RunCommand.simulated }
     let snapshot = JudgedFeedImport(
-      connection: connection, isStrict: settings.isStrict,
+      connection: connection, isStrict: settings.isStrict, own: own,
       maximumBytes: settings.maximumBytes(of: reference), progress: context.showLife)
     let way: FeedAccess =
       reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(poll.download)
@@ -222,10 +231,15 @@ final class PolledFeed {
       // A bad snapshot is no failure of the server, so the next poll is at the usual time.
       let next = schedule.succeeded(freshFor: response?.maxAge)
       pause = next
+      var state = state
+      state.movedTo = response?.newAddress
       try record(report, response?.validators, state, next, over: connection)
     }
     switch outcome {
     case .notModified(let response):
+      var state = state
+      logMove(to: response.newAddress, from: state)
+      state.movedTo = response.newAddress
       diagnostics.verbose("\(name): not modified", fields: ["feed": .text(name)])
       let pause = schedule.succeeded(freshFor: response.maxAge)
       // An answer "not modified" may omit validators; those known before remain valid.
@@ -236,6 +250,7 @@ final class PolledFeed {
       finish(schedule, pause)
       return .ok
     case .imported(let summary, let response):
+      logMove(to: response?.newAddress, from: state)
       log(summary)
       if check == nil, let times = context.settings.judging.confirmedAfter,
         let scope = summary.options.scope, !settings.isDryRun
@@ -293,6 +308,15 @@ final class PolledFeed {
     if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
     if !pollsOnce { hints.append("Next attempt in \(Readable.duration(pause)).") }
     return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
+  }
+
+  /// Warns that the server redirects to another address, unless it is known from an earlier poll.
+  private func logMove(to address: String?, from state: FeedState) {
+    guard let address, address != state.movedTo else { return }
+    diagnostics.warning(
+      "the server of feed \(name) redirects to \(address)",
+      hint: "Poll that address: name it in --feed or in the configuration file.",
+      fields: ["feed": .text(name)])
   }
 
   private func log(_ summary: ImportSummary) {

@@ -22,14 +22,15 @@ struct RunCommand {
       """,
     options: [
       .value(
-        "feed", "FEED[@DURATION]", repeatable: true,
+        "feed", "[NAME=]FEED[@DURATION]", repeatable: true,
         default: "all_hour@60s all_day@5m all_month@1h",
         completion: .found(
           by: "quake-admin complete feeds", or: FeedReference.knownNames + [simulated], files: true),
         help: """
           feed to poll, and its interval: the name of a USGS feed, such as all_hour or 2.5_week, a URL, \
           a file, or simulated, which needs no network; ${NAME}, ${file:PATH} and \
-          ${credential:NAME} insert secrets into a URL
+          ${credential:NAME} insert secrets into a URL; NAME= gives it a name of your own, as two queries of \
+          one service need
           """),
       .value(
         "every", "DURATION",
@@ -64,6 +65,16 @@ struct RunCommand {
           write metrics of the worker itself to this file every ten seconds, for node_exporter's textfile collector; \
           each worker needs a file of its own
           """),
+      .value(
+        "keep-imports", "AGE", default: "90d",
+        help:
+          "delete the records of imports that are older, and whose changes the history no longer has"
+      ),
+      .value(
+        "keep-edits", "AGE", default: "90d",
+        help:
+          "delete the records of batch edits that are older, and whose changes the history no longer has"
+      ),
       .toggle("migrate", initially: true, help: "do not apply pending migrations first"),
       CommandConfiguration.option,
     ] + IngestCommand.importOptions(of: "run") + JudgingOptions.options + [
@@ -72,6 +83,9 @@ struct RunCommand {
     examples: [
       .init(
         "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),
+      .init(
+        "quake-ingest run --feed 'ingv=https://webservices.ingv.it/fdsnws/event/1/query?format=text@5m'",
+        "poll an event service as feed ingv"),
       .init("quake-ingest run --feed simulated", "try it without a network"),
     ],
     environment: DatabaseAccess.environment + CommandConfiguration.environment + service,
@@ -87,16 +101,6 @@ struct RunCommand {
   /// The feeds that are polled by default. Events appear late and are revised for weeks, so the feed of the
   /// past hour alone would miss changes.
   private static let standardFeeds = ["all_hour@60s", "all_day@5m", "all_month@1h"]
-
-  /// A feed as an option names it.
-  private struct NamedFeed {
-    /// The option's value as written.
-    let text: String
-    /// The feed that the value names, with its secrets.
-    let feed: SecretText
-    /// The interval; nil if the value has none.
-    let every: Duration?
-  }
 
   private static let shortestPause = Duration.milliseconds(1)
 
@@ -117,13 +121,11 @@ struct RunCommand {
     self.arguments = arguments
     settings = try WorkerSettings(arguments)
     let named = arguments.strings("feed")
-    feeds = try (named.isEmpty ? Self.standardFeeds : named).map { text in
-      let timed = TimedValue(text)
-      return NamedFeed(
-        text: text,
-        feed: try arguments.secretText(text, template: timed.value, option: "feed"),
-        every: timed.duration)
-    }
+    // As for a key of the file, the command line has precedence over the sections.
+    let sections = arguments.isTyped("feed") ? [] : try FeedSections(arguments).feeds()
+    let isStandard = named.isEmpty && sections.isEmpty
+    feeds =
+      try (isStandard ? Self.standardFeeds : named).map { try Self.feed($0, arguments) } + sections
     every = try arguments.duration("every", in: Self.shortestPause...)
     migrates = arguments.flag("migrate")
     var chores: [any Chore] = []
@@ -135,6 +137,13 @@ struct RunCommand {
     }
     let keptRejects = try arguments.duration("keep-rejects", in: .seconds(1)...)
     chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
+    for (records, option) in [
+      (Housekeeping.Records.imports, "keep-imports"), (.edits, "keep-edits"),
+    ] {
+      let age = try arguments.duration(option, in: .seconds(1)...) ?? .seconds(90 * 86_400)
+      chores.append(RecordPurge(records: records, age: age))
+    }
+    chores.append(SizeNote())
     self.chores = chores
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
@@ -143,7 +152,7 @@ struct RunCommand {
     if metrics != nil, settings.pollsOnce {
       throw arguments.usageError("option --metrics is for a worker that polls until it is stopped")
     }
-    if every != nil, named.isEmpty {
+    if every != nil, isStandard {
       throw arguments.usageError("option --every is for feeds that --feed names")
     }
     // The message omits the value, which may hold a password.
@@ -154,13 +163,31 @@ struct RunCommand {
     database = try DatabaseAccess(arguments, diagnostics, creates: true)
   }
 
+  /// The feed that a value of `--feed` names.
+  private static func feed(_ text: String, _ arguments: ParsedArguments) throws -> NamedFeed {
+    let parts = FeedText(text)
+    let feed = try arguments.secretText(text, template: parts.feed, option: "feed")
+    let place = arguments.place(of: text, for: "feed").map { "\($0): key 'feed'" }
+    if let name = parts.name {
+      // A worker that asks itself for events stores them as simulated ones, under a name of their own.
+      guard FeedText.isName(name), name != simulated else {
+        // The message omits the value, which may hold a password.
+        throw arguments.usageError(
+          "\(place.map { "\($0): " } ?? "")invalid name before the = in option --feed: expected \(FeedText.form)"
+            + (name == simulated ? ", but not \(simulated)" : ""))
+      }
+    }
+    return NamedFeed(text: text, name: parts.name, feed: feed, every: parts.every, place: place)
+  }
+
   func run() throws -> ExitStatus {
     Signals.install()
     // Fail fast on a wrong name of a feed.
     let references = try feeds.map { feed in
-      feed.feed.text == Self.simulated ? nil : try reference(to: feed)
+      feed.name == nil && feed.feed.text == Self.simulated ? nil : try reference(to: feed)
     }
-    try requireDistinctNames(of: references.map { $0?.name ?? Self.simulated })
+    try requireDistinctNames(
+      of: zip(feeds, references).map { $0.name ?? $1?.name ?? Self.simulated })
     // Fail fast on a wrong address of the database. Only after a first connection does the worker wait for
     // it.
     let connection = try IngestCommand.connect(to: database, migrates: migrates)
@@ -176,8 +203,9 @@ struct RunCommand {
       if let reference {
         polled.append(
           PolledFeed(
-            name: reference.name, reference: reference,
-            every: feed.every ?? every ?? .seconds(60), context: context))
+            name: feed.name ?? reference.name, reference: reference,
+            every: feed.every ?? every ?? .seconds(60), settings: feed.settings,
+            context: context))
       } else {
         let server = try Self.startSimulator(
           since: ImportList.first(of: Self.simulated, over: connection))
@@ -218,10 +246,9 @@ struct RunCommand {
       }
       return reference
     } catch {
-      guard let place = arguments.place(of: feed.text, for: "feed") else { throw error }
+      guard let place = feed.place else { throw error }
       throw FeedError(
-        error.code, "\(place): key 'feed': \(error.message)", detail: error.detail,
-        hint: error.hint)
+        error.code, "\(place): \(error.message)", detail: error.detail, hint: error.hint)
     }
   }
 
@@ -250,7 +277,7 @@ struct RunCommand {
     var names: Set<String> = []
     for name in feeds where !names.insert(name).inserted {
       throw UsageError(
-        "two feeds are called \"\(name)\", the last part of their addresses",
+        "two feeds are called \"\(name)\"; give each a name of its own, as in --feed NAME=URL",
         command: "quake-ingest run")
     }
   }

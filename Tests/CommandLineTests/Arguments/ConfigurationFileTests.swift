@@ -85,6 +85,32 @@ import Testing
     #expect(fault("nonsense\n[run]\na = 1") == "q.conf:1: expected key = value")
   }
 
+  @Test func sectionsAreReadWhereACommandHasThem() throws {
+    func read(_ text: String) throws(UsageError) -> [String] {
+      try ConfigurationFile.settings(
+        in: Array(text.utf8), allowsSections: true, file: "q.conf", "q"
+      ).map { "\($0.line) \($0.section ?? "-") \($0.key)=\($0.value)" }
+    }
+    func fault(_ text: String) -> String? {
+      do throws(UsageError) {
+        _ = try read(text)
+        return nil
+      } catch {
+        return error.message
+      }
+    }
+    #expect(
+      try read("a = 1\n[feed x]\nurl = u\n  v\n\n[feed y] ; y\nurl = w\n") == [
+        "1 - a=1", "3 feed x url=u", "4 feed x url=v", "7 feed y url=w",
+      ])
+    let empty = "expected key = value after the name of this section"
+    #expect(fault("[x]\n[y]\na = 1") == "q.conf:1: \(empty)")
+    #expect(fault("[x]\na = 1\n[y]\n") == "q.conf:3: \(empty)")
+    #expect(
+      fault("[\(String(repeating: "x", count: 60))]\na = 1")
+        == "q.conf:2: expected the name of a section of at most 48 bytes")
+  }
+
   @Test func filesAreRead() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("q.conf", "once = yes\n")

@@ -170,7 +170,7 @@ import Testing
     let server = try server()
     let worker = try worker(server, "1h")
     let list = try feeds("list")
-    #expect(list.lines.count == 3 && list.output.contains("polled by "), "\(list.output)")
+    #expect(list.lines.count == 4 && list.output.contains("polled by "), "\(list.output)")
     #expect(list.lines.allSatisfy { $0.count <= 80 }, "\(list.output)")
     let show = try feeds("show", "all_day")
     for words in ["address", "\"one\"", "last success", "interval", "next poll"] {

@@ -8,6 +8,7 @@ struct FeatureDecoder {
   private let source: [UInt8]
   private let codePrefix: [UInt8]
   private let strict: Bool
+  private let region: EventFilter.BoundingBox?
   private var table: PropertyTable
   private var scratch: [UInt8] = []
   /// The columns of the object that is being read, one bit each.
@@ -15,9 +16,10 @@ struct FeatureDecoder {
   /// The columns that each line must have.
   private var lineColumns: UInt64 = 0
 
-  init(format: FeedFormat, strict: Bool) {
+  init(format: FeedFormat, options: FeedReader.Options) {
     self.format = format
-    self.strict = strict
+    strict = options.strict
+    region = options.expectedRegion
     source = Array((format.centre?.name ?? "").utf8)
     codePrefix = Array((format.centre?.codePrefix ?? "").utf8)
     table = PropertyTable(format.properties)
@@ -53,7 +55,7 @@ struct FeatureDecoder {
     guard seen & lineColumns == lineColumns else {
       throw Rejection("The line lacks a member that the first line has.")
     }
-    try FieldCheck.checkComplete(record, strict: strict)
+    try FieldCheck.checkComplete(record, strict: strict, region: region)
   }
 
   /// Fills `record`, which must be empty. Throws if the event is invalid.
@@ -82,7 +84,7 @@ struct FeatureDecoder {
     if format == .usgsGeoJSON, !record.has(.source) {
       record.setInferredSource(scratch: &scratch)
     }
-    try FieldCheck.checkComplete(record, strict: strict)
+    try FieldCheck.checkComplete(record, strict: strict, region: region)
   }
 
   private mutating func readProperties(

@@ -23,7 +23,7 @@ final class GeoJSONDecoder: FeedDecoder {
       parser: parser)
     let first = try splitter.next()
     format = first.map { Self.dialect(of: $0.bytes, parser: parser) } ?? .usgsGeoJSON
-    features = FeatureDecoder(format: format, strict: options.strict)
+    features = FeatureDecoder(format: format, options: options)
     pending = first
     self.parser = parser
   }

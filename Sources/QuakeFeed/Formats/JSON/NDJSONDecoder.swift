@@ -17,7 +17,7 @@ final class NDJSONDecoder: FeedDecoder {
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
     lines = LineReader(input: input, position: start, maximumBytes: options.maximumFeatureBytes)
-    features = FeatureDecoder(format: .ndjson, strict: options.strict)
+    features = FeatureDecoder(format: .ndjson, options: options)
     pending = try lines.next()
     columns =
       if let pending {

@@ -30,6 +30,7 @@ final class CSVDecoder: FeedDecoder {
   private let fields: [(column: EventColumn, reading: TextReading)?]
   private let codeIndex: Int
   private let strict: Bool
+  private let region: EventFilter.BoundingBox?
   private var scratch: [UInt8] = []
 
   /// Reads the header, from `start` on.
@@ -37,6 +38,7 @@ final class CSVDecoder: FeedDecoder {
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
     strict = options.strict
+    region = options.expectedRegion
     rows = CSVRowReader(input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
     guard let header = try rows.next() else {
       throw FeedError(.emptyBody, "\(input.name) is empty", detail: "The body is empty.")
@@ -116,7 +118,7 @@ final class CSVDecoder: FeedDecoder {
     }
     record.setInferredSource(scratch: &scratch)
     record.setNetCode(scratch: &scratch)
-    try FieldCheck.checkComplete(record, strict: strict)
+    try FieldCheck.checkComplete(record, strict: strict, region: region)
   }
 
   private func set(_ index: Int, in record: inout EventRecord) throws(Rejection) {

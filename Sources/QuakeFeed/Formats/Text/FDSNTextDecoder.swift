@@ -183,7 +183,8 @@ final class FDSNTextDecoder: FeedDecoder {
       }
     }
     if centre == .usgs { record.setNetCode(scratch: &scratch) }
-    try FieldCheck.checkComplete(record, strict: options.strict)
+    try FieldCheck.checkComplete(
+      record, strict: options.strict, region: options.expectedRegion)
   }
 
   private func decodeExport(into record: inout EventRecord) throws(Rejection) {
@@ -201,7 +202,8 @@ final class FDSNTextDecoder: FeedDecoder {
         try target.reading.set(text, target.column, in: &record)
       }
     }
-    try FieldCheck.checkComplete(record, strict: options.strict)
+    try FieldCheck.checkComplete(
+      record, strict: options.strict, region: options.expectedRegion)
   }
 
   /// Restores the characters that an export has replaced; the result is in `scratch`.

@@ -1,3 +1,0 @@
-#include "CBuild.h"
-
-const char *quake_commit(void) { return QUAKE_COMMIT; }

@@ -1,0 +1,157 @@
+import CommandLine
+import QuakeFeed
+import QuakeModel
+
+/// The sections `[feed NAME]` of a configuration file, each of which is a feed to poll.
+struct FeedSections {
+  /// The keys of a section, other than the filters.
+  private static let keys = [
+    "url", "interval", "source", "region", "timeout", "download-timeout",
+  ]
+  /// The parameters of FDSN event services that select events. As keys they become a part of the URL.
+  private static let filters = [
+    "minmagnitude", "maxmagnitude", "magnitudetype", "mindepth", "maxdepth", "minlatitude",
+    "maxlatitude", "minlongitude", "maxlongitude", "latitude", "longitude", "minradius",
+    "maxradius", "eventtype", "catalog", "contributor", "limit", "orderby",
+  ]
+
+  private let arguments: ParsedArguments
+
+  init(_ arguments: ParsedArguments) {
+    self.arguments = arguments
+  }
+
+  /// The feeds of the sections, in their order.
+  ///
+  /// - Throws: `UsageError` with file and line of the first invalid entry.
+  func feeds() throws(UsageError) -> [NamedFeed] {
+    var names: [String] = []
+    var entries: [String: [Setting]] = [:]
+    for setting in arguments.sections {
+      let name = try name(ofSectionWith: setting)
+      if entries[name] == nil { names.append(name) }
+      guard !(entries[name, default: []].contains { $0.key == setting.key }) else {
+        throw fault(setting, "key '\(setting.key)' is given more than once for feed \"\(name)\"")
+      }
+      entries[name, default: []].append(setting)
+    }
+    var feeds: [NamedFeed] = []
+    for name in names { feeds.append(try feed(name, entries[name] ?? [])) }
+    return feeds
+  }
+
+  private func name(ofSectionWith setting: Setting) throws(UsageError) -> String {
+    let words = (setting.section ?? "").split(separator: " ").map(String.init)
+    guard words.count == 2, words[0] == "feed" else {
+      throw fault(
+        setting, "unknown section [\(setting.section ?? "")]: expected [feed NAME]")
+    }
+    guard FeedText.isName(words[1]) else {
+      throw fault(
+        setting, "invalid name of a feed in [\(setting.section ?? "")]: expected \(FeedText.form)")
+    }
+    return words[1]
+  }
+
+  private func feed(_ name: String, _ entries: [Setting]) throws(UsageError) -> NamedFeed {
+    guard let address = entries.first(where: { $0.key == "url" }) else {
+      throw fault(entries[0], "section [feed \(name)] has no key 'url'")
+    }
+    var settings = FeedSettings()
+    var every: Duration?
+    var query: [String] = []
+    for entry in entries {
+      switch entry.key {
+      case "url": continue
+      case "interval": every = try duration(entry, atMost: nil)
+      case "source": settings.centre = try centre(entry)
+      case "region": settings.region = try region(entry)
+      case "timeout": settings.timeout = try duration(entry, atMost: .seconds(86_400))
+      case "download-timeout":
+        settings.downloadTimeout = try duration(entry, atMost: .seconds(7 * 86_400))
+      default: query.append(try filter(entry))
+      }
+    }
+    let template = try appending(query, to: address)
+    if FeedURL.holdsSecret(template) { ProcessArguments.hide(template) }
+    let place = "\(address.place): key 'url'"
+    return NamedFeed(
+      text: name, name: name, feed: try SecretText(template, in: place, of: arguments.title),
+      every: every, settings: settings, place: place)
+  }
+
+  private func filter(_ entry: Setting) throws(UsageError) -> String {
+    guard Self.filters.contains(entry.key) else {
+      let known = Self.keys + Self.filters
+      throw arguments.usageError(
+        "\(entry.place): unknown key '\(entry.key)': expected one of \(known.joined(separator: ", "))",
+        suggestion: Suggestion.nearest(to: entry.key, among: known))
+    }
+    let value = entry.value.replacingSpaces()
+    let isPlain = value.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || "._:,-*%".utf8.contains($0)
+    }
+    guard isPlain, !value.isEmpty else {
+      throw invalid(entry, "letters, digits, spaces and .,:-_*")
+    }
+    return "\(entry.key)=\(value)"
+  }
+
+  private func appending(
+    _ query: [String], to address: Setting
+  ) throws(UsageError) -> String {
+    guard !query.isEmpty else { return address.value }
+    guard address.value.contains("://") || address.value.hasPrefix("${") else {
+      throw fault(address, "a feed with filters must have the URL of an event service")
+    }
+    for parameter in query {
+      let name = parameter.prefix { $0 != "=" }
+      let isGiven = ["?", "&"].contains { address.value.contains("\($0)\(name)=") }
+      guard !isGiven else { throw fault(address, "the URL has the parameter \(name) already") }
+    }
+    return address.value + (address.value.contains("?") ? "&" : "?")
+      + query.joined(separator: "&")
+  }
+
+  private func duration(_ entry: Setting, atMost limit: Duration?) throws(UsageError) -> Duration {
+    guard let duration = Duration(text: entry.value), duration >= .milliseconds(1),
+      limit.map({ duration <= $0 }) ?? true
+    else { throw invalid(entry, "a duration such as 60s or 5m, at least 1ms") }
+    return duration
+  }
+
+  private func centre(_ entry: Setting) throws(UsageError) -> DataCentre {
+    guard let centre = DataCentre(name: entry.value) else {
+      throw invalid(entry, "up to 64 lower-case letters, digits, dots, hyphens or underscores")
+    }
+    return centre
+  }
+
+  private func region(_ entry: Setting) throws(UsageError) -> EventFilter.BoundingBox {
+    let edges = entry.value.split(separator: ",", omittingEmptySubsequences: false)
+      .compactMap { Double(String($0)) }
+    guard edges.count == 4,
+      entry.value.split(separator: ",", omittingEmptySubsequences: false).count == 4,
+      let box = EventFilter.BoundingBox(
+        west: edges[0], south: edges[1], east: edges[2], north: edges[3])
+    else {
+      throw invalid(entry, "west,south,east,north in degrees; west may lie east of east")
+    }
+    return box
+  }
+
+  private func invalid(_ entry: Setting, _ expected: String) -> UsageError {
+    fault(entry, "invalid value '\(entry.value)' for key '\(entry.key)': expected \(expected)")
+  }
+
+  private func fault(_ entry: Setting, _ message: String) -> UsageError {
+    arguments.usageError("\(entry.place): \(message)")
+  }
+}
+
+extension String {
+  /// The text with each space written as in a URL.
+  fileprivate func replacingSpaces() -> String {
+    split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Feeds whose server redirects to another address, or says that they are gone.
+@Suite struct MovedFeedTests {
+  private let database: TestDatabase
+
+  init() throws { database = try TestDatabase() }
+
+  private func admin(_ arguments: String...) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-admin", arguments + database.option)
+  }
+
+  /// A server that redirects from `/old.geojson` with a status to an address, and has the feed everywhere else.
+  private func server(
+    _ status: Int, to address: @escaping @Sendable (_ port: String) -> String
+  ) throws -> ScriptedServer {
+    let body = Array(Feeds.collection(count: 3).utf8)
+    return try ScriptedServer { request, client in
+      let port = request.headers["host"]?.split(separator: ":").last.map(String.init) ?? ""
+      if request.target.hasPrefix("/old") {
+        client.answer(status, ["Location: \(address(port))"], "")
+      } else if request.headers["if-none-match"] != nil {
+        client.answer(304, ["ETag: \"a\""], "")
+      } else {
+        client.answer(200, ["ETag: \"a\""], body)
+      }
+    }
+  }
+
+  private func poll(_ server: ScriptedServer) throws -> ToolProcess.Outcome {
+    try Tools.run(
+      "quake-ingest",
+      ["run", "--once", "--feed", "old=http://127.0.0.1:\(server.port)/old.geojson"]
+        + database.option)
+  }
+
+  @Test(arguments: [301, 308]) func aRedirectForGoodIsReportedWithTheNewAddress(
+    _ status: Int
+  ) throws {
+    let server = try server(status) { _ in "/new.geojson?token=swordfish" }
+    let words = "redirects to http://127.0.0.1:\(server.port)/new.geojson?token=***"
+    let first = try poll(server)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(first.errors.contains("the server of feed old \(words)"), "\(first.errors)")
+    // The log has it once, also when the server answers that nothing has changed.
+    for _ in 0..<2 {
+      let again = try poll(server)
+      #expect(again.status == 0 && !again.errors.contains("redirects"), "\(again.errors)")
+    }
+    let list = try admin("feeds", "list")
+    #expect(list.lines.first == "1 feed: 1 redirected", "\(list.output)")
+    let flat = list.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(flat.contains(words), "\(list.output)")
+    let shown = try admin("status", "--json")
+    #expect(shown.status == 1, "\(shown.errors)")
+    #expect(shown.output.contains("\"problems\":[\"the server of feed old \(words)\"]"))
+    #expect(try admin("feeds", "show", "old").output.contains("/new.geojson?token=***"))
+    #expect(
+      try admin("status", "--prometheus").output.contains("quake_feed_moved{feed=\"old\"} 1"))
+  }
+
+  @Test func anAnswerFromAnotherHostIsReportedAndOneFromTheSameIsNot() throws {
+    let other = try server(302) { "http://localhost:\($0)/new.geojson" }
+    let outcome = try poll(other)
+    #expect(
+      outcome.errors.contains("redirects to http://localhost:\(other.port)/new.geojson"),
+      "\(outcome.errors)")
+    let same = try server(302) { _ in "/new.geojson" }
+    #expect(try !poll(same).errors.contains("redirects"))
+    // The address is forgotten once the server no longer redirects there.
+    #expect(try database.value("select moved_to is null from quake.feed") == "t")
+    #expect(try admin("status").status == 0)
+  }
+
+  @Test func aFeedThatIsGoneSaysSo() throws {
+    let server = try ScriptedServer(410, body: [])
+    let outcome = try poll(server)
+    #expect(outcome.status == 69, "\(outcome.errors)")
+    #expect(outcome.errors.contains("gone for good"), "\(outcome.errors)")
+    let list = try admin("feeds", "list")
+    #expect(list.lines.first == "1 feed: 1 failing", "\(list.output)")
+    #expect(list.output.contains("410"), "\(list.output)")
+  }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Feeds with names of their own, from `--feed NAME=FEED` and from sections of the configuration file.
+@Suite struct NamedFeedTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  /// Polls once.
+  private func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-ingest", ["run", "--once"] + arguments + database.option)
+  }
+
+  private func configured(_ text: String) throws -> ToolProcess.Outcome {
+    try run(["--config", folder.write("q.conf", text)])
+  }
+
+  /// An event service: the least magnitude of a query decides which events it returns.
+  private func service() throws -> ScriptedServer {
+    let (large, small) = (
+      Array(Feeds.collection(count: 2, magnitude: "5.5").utf8),
+      Array(Feeds.collection(count: 3, from: 11).utf8)
+    )
+    return try ScriptedServer { request, client in
+      let isLarge = request.target.contains("minmagnitude=5")
+      client.answer(200, ["ETag: \"\(isLarge ? "large" : "small")\""], isLarge ? large : small)
+    }
+  }
+
+  private func query(_ server: ScriptedServer) -> String {
+    "http://127.0.0.1:\(server.port)/fdsnws/event/1/query?format=geojson"
+  }
+
+  @Test func twoQueriesOfOneServiceLiveSideBySide() throws {
+    let server = try service()
+    let arguments = [
+      "--feed", "large=\(query(server))&minmagnitude=5@1h", "--feed", "small=\(query(server))@2h",
+    ]
+    let first = try run(arguments)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(
+      try database.column(
+        "select concat_ws(' ', name, every, etag, failures) from quake.feed order by name") == [
+          "large 01:00:00 \"large\" 0", "small 02:00:00 \"small\" 0",
+        ])
+    #expect(
+      try database.column("select feed || ' ' || seen from quake.import order by feed") == [
+        "large 2", "small 3",
+      ])
+    // Each continues from its own validators.
+    #expect(try run(arguments).status == 0)
+    let sent = server.requests.suffix(2).map { request in
+      (request.target.contains("minmagnitude"), request.headers["if-none-match"])
+    }
+    #expect(
+      sent.allSatisfy { isLarge, tag in tag == (isLarge ? "\"large\"" : "\"small\"") }, "\(sent)")
+    let unnamed = try run(["--feed", query(server), "--feed", query(server) + "&minmagnitude=5"])
+    #expect(unnamed.status == 64, "\(unnamed.errors)")
+    #expect(unnamed.errors.contains("two feeds are called \"query\""), "\(unnamed.errors)")
+    #expect(unnamed.errors.contains("--feed NAME=URL"), "\(unnamed.errors)")
+  }
+
+  @Test func feedsWithoutANameKeepTheOneOfTheirAddress() throws {
+    let server = try service()
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    let outcome = try run([
+      "--feed", server.url, "--feed", query(server) + "&minmagnitude=5", "--feed", file,
+    ])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(
+      try database.column("select name from quake.feed order by name") == [
+        "a.geojson", "all_day", "query",
+      ])
+  }
+
+  @Test func aNameHasAFormThatCommandsCanRead() throws {
+    for name in ["INGV", "_a", "a b", "ü", "simulated", String(repeating: "a", count: 41), ""] {
+      let outcome = try run(["--feed", "\(name)=https://me:swordfish@example.org/query@5m"])
+      #expect(outcome.status == 64, "\(name): \(outcome.errors)")
+      #expect(outcome.errors.contains("invalid name before the ="), "\(outcome.errors)")
+      #expect(!outcome.errors.contains("swordfish"), "\(outcome.errors)")
+    }
+  }
+
+  @Test func aSectionOfTheConfigurationFileIsAFeed() throws {
+    let server = try service()
+    let outcome = try configured(
+      """
+      author = ada
+
+      [feed large]
+      url = \(query(server))
+      minmagnitude = 5
+      eventtype = quarry blast
+      interval = 10m
+      source = ingv
+      timeout = 20s
+      download-timeout = 1m
+
+      [feed small]
+      url = \(query(server))
+      region = -120,30,-110,40
+      """)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(
+      try database.column("select name || ' ' || every from quake.feed order by name") == [
+        "large 00:10:00", "small 00:01:00",
+      ])
+    #expect(
+      try database.value("select url from quake.feed where name = 'large'")
+        == query(server) + "&minmagnitude=5&eventtype=quarry%20blast")
+    #expect(server.requests.contains { $0.target.hasSuffix("&eventtype=quarry%20blast") })
+    #expect(try database.count("quake.quake") == 5)
+    // The command line overrides the file.
+    let typed = try run([
+      "--config", folder.path + "/q.conf", "--feed", "other=\(query(server))",
+    ])
+    #expect(typed.status == 0, "\(typed.errors)")
+    #expect(try database.value("select feed from quake.import order by id desc limit 1") == "other")
+  }
+
+  @Test func eventsOutsideOfTheExpectedRegionAreRejectedWithTheReason() throws {
+    let body = Feeds.collection([
+      Feeds.feature("us1"), Feeds.feature("us2", coordinates: "12.5,41.9,8.1"),
+    ])
+    let server = try ScriptedServer(200, body: Array(body.utf8))
+    let outcome = try configured(
+      "[feed italy]\nurl = \(server.url)\nregion = 6,35,19,48\n")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try database.column("select code from quake.quake") == ["us2"])
+    #expect(
+      try database.value("select reason from quake.import_reject").hasPrefix(
+        "The epicentre 35.7, -117.5 (latitude, longitude) is outside of the region"))
+    // A service that sends the events of another region only has failed.
+    let wrong = try configured("[feed japan]\nurl = \(server.url)\nregion = 122,24,146,46\n")
+    #expect(wrong.status != 0, "\(wrong.errors)")
+    #expect(
+      try database.value("select failures from quake.feed where name = 'japan'") == "1")
+  }
+
+  @Test func errorsInSectionsNameFileAndLine() throws {
+    for (text, words) in [
+      ("[feed a]\ninterval = 5m", "q.conf:2: section [feed a] has no key 'url'"),
+      ("[feed a]\nurl = all_day\nurl = all_hour", "q.conf:3: key 'url' is given more than once"),
+      ("[feed a]\nurl = all_day\nevry = 5m", "q.conf:3: unknown key 'evry'"),
+      ("[feed a]\nurl = all_day\nregion = 1,2,3", "q.conf:3: invalid value '1,2,3' for key"),
+      ("[feed a]\nurl = all_day\ninterval = 0s", "q.conf:3: invalid value '0s' for key"),
+      ("[feed a]\nurl = all_day\nminmagnitude = 5", "q.conf:2: a feed with filters must have"),
+      (
+        "[feed a]\nurl = http://h/query?minmagnitude=4\nminmagnitude = 5",
+        "q.conf:2: the URL has the parameter minmagnitude already"
+      ),
+      ("[feed a]\nurl = all_hou", "q.conf:2: key 'url': unknown feed \"all_hou\""),
+      ("[feed A]\nurl = all_day", "q.conf:2: invalid name of a feed in [feed A]"),
+      ("[food a]\nurl = all_day", "q.conf:2: unknown section [food a]"),
+      ("[feed a]\n[feed b]\nurl = all_day", "q.conf:1: expected key = value after the name"),
+    ] {
+      let outcome = try configured(text + "\n")
+      #expect(outcome.status == 64, "\(text): \(outcome.errors)")
+      #expect(outcome.errors.contains(words), "\(text): \(outcome.errors)")
+    }
+  }
+}
