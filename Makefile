@@ -195,6 +195,10 @@ install: build ## install the tools, manual pages and completions into PREFIX
 			> "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$tool.fish"
 	done
 
+.PHONY: tarball
+tarball: build ## pack the tools so that they run from any folder, without Swift
+	deploy/packages/tarball.sh
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf .build
