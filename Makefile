@@ -198,6 +198,18 @@ install: build ## install the tools, manual pages and completions into PREFIX
 			> "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$tool.fish"
 	done
 
+.PHONY: tarball
+tarball: build ## pack the tools so that they run from any folder, without Swift
+	deploy/packages/tarball.sh
+
+.PHONY: deb
+deb: build ## make the package for Debian 12 and 13
+	deploy/packages/deb.sh
+
+.PHONY: test-packages
+test-packages: tarball ## try the tarball in fresh roots of Debian 12 and 13 (as root, with Debian's mirror)
+	deploy/packages/test.sh .build/packages/quake-*-linux-x86_64.tar.xz
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf .build

@@ -1,0 +1,16 @@
+#!/bin/bash
+# Puts the program NAME of program.sh, with its names, manual pages and completions, into the folder ROOT.
+#   files.sh NAME ROOT
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$2
+install -D -m 755 ".build/packages/$1/quake" "$root/bin/quake"
+mkdir -p "$root"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+for tool in quake-ingest quake-watch quake-query quake-admin quake-serve; do
+  ln -sf quake "$root/bin/$tool"
+  built=.build/release/$tool
+  "$built" --man >"$root/share/man/man1/$tool.1"
+  "$built" --completions bash >"$root/share/bash-completion/completions/$tool"
+  "$built" --completions zsh >"$root/share/zsh/site-functions/_$tool"
+  "$built" --completions fish >"$root/share/fish/vendor_completions.d/$tool.fish"
+done

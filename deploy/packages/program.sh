@@ -1,0 +1,50 @@
+#!/bin/bash
+# Links what `make build` compiled into one program, .build/packages/NAME/quake, which has the names of the five tools.
+#   program.sh NAME [RUNPATH]
+# simdjson, inih, the C++ library and Swift's runtime are inside. Debian has no static simdjson, so its source package
+# is compiled. wslay stays a shared library. Nothing above glibc 2.34 is asked for, which is checked.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+release=$(readlink -f .build/release)
+work=$PWD/.build/packages
+out=$work/$1
+runpath=${2:-}
+mkdir -p "$work/lib" "$out"
+
+if [[ ! -e $work/lib/libsimdjson.a ]]; then
+  # A list of source packages of its own: the machine's may have none.
+  mkdir -p "$work/apt/lists/partial" "$work/source"
+  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $codename main" \
+    >"$work/apt/sources.list"
+  apt=(apt-get -q -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
+    -o Dir::State::lists="$work/apt/lists" -o APT::Sandbox::User=root)
+  "${apt[@]}" update >/dev/null
+  # The version whose header the tools were compiled with.
+  version=$(dpkg-query -W -f '${source:Version}' libsimdjson-dev)
+  (cd "$work/source" && "${apt[@]}" --download-only source "simdjson=$version" >/dev/null \
+    && rm -rf tree && dpkg-source --no-check -x simdjson_*.dsc tree >/dev/null)
+  g++ -c -O2 -DNDEBUG -fPIC -std=c++17 -DSIMDJSON_EXCEPTIONS=0 -ffunction-sections -fdata-sections \
+    -ffile-prefix-map="$work"=. -I"$work/source/tree/singleheader" \
+    "$work/source/tree/singleheader/simdjson.cpp" -o "$work/simdjson.o"
+  ar rcsD "$work/lib/libsimdjson.a" "$work/simdjson.o"
+fi
+# A folder of static libraries only, which the linker searches first.
+cp "$(pkg-config --variable=libdir inih)/libinih.a" "$(g++ -print-file-name=libstdc++.a)" "$work/lib/"
+
+clang -c -O2 -fPIC -Wall deploy/packages/quake.c -o "$work/quake.o"
+for tool in ingest watch query admin serve; do
+  cat "$release/quake-$tool.product/Objects.LinkFileList"
+done | sort -u >"$work/objects"
+options=()
+[[ -z $runpath ]] || options=(-Xlinker -rpath -Xlinker "$runpath")
+swiftc -static-stdlib -emit-executable -module-name quake -o "$out/quake" "$work/quake.o" -L "$work/lib" \
+  "@$work/objects" -L/usr/lib/x86_64-linux-gnu -linih -lpq -lmicrohttpd -lcrypto -lz -lm -lsimdjson -lstdc++ \
+  -Xlinker --gc-sections -Xlinker --as-needed -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now "${options[@]}"
+strip "$out/quake"
+
+newest=$(objdump -T "$out/quake" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1)
+if [[ $(printf '%s\n' "$newest" GLIBC_2.34 | sort -V | tail -n 1) != GLIBC_2.34 ]]; then
+  echo "program.sh: $out/quake asks for $newest, but may ask for GLIBC_2.34 at most; see objdump -T" >&2
+  exit 1
+fi
