@@ -856,6 +856,20 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint) IS 'true if no transaction is missing after one number and up to another, otherwise an error with SQLSTATE QK003; to be called in the transaction that reads the history. null: up to the newest';
+CREATE FUNCTION quake.import__replace_unchanged(p_id bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  delete from quake.import i using quake.import n
+   where n.id = p_id
+     and i.id = (select l.id from quake.import l where l.feed = n.feed and l.id < n.id order by l.id desc limit 1)
+     and i.source = n.source and (i.generated is null or i.generated <= n.generated)
+     and i.complete and i.token is null and i.covers_to is null and i.quarantined_at is null
+     and i.inserted + i.updated + i.rejected + i.superseded + i.withdrawn + i.restored = 0
+     and n.complete and n.token is null and n.covers_to is null and n.quarantined_at is null
+     and n.inserted + n.updated + n.rejected + n.superseded + n.withdrawn + n.restored = 0
+$$;
+COMMENT ON FUNCTION quake.import__replace_unchanged(p_id bigint) IS 'deletes the previous import of the feed, if both it and the given one have changed nothing. For the import itself';
 CREATE FUNCTION quake.quake__box_cells(p_west double precision, p_south double precision, p_east double precision, p_north double precision) RETURNS integer[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -965,6 +979,24 @@ CREATE FUNCTION quake.moment(magnitude double precision) RETURNS double precisio
  SELECT power((10)::double precision, (((1.5)::double precision * magnitude) + (9.1)::double precision)) AS power;
 END;
 COMMENT ON FUNCTION quake.moment(magnitude double precision) IS 'seismic moment in newton metres, as if the magnitude were a moment magnitude: 10^(1.5 M + 9.1) (Hanks and Kanamori, 1979)';
+CREATE FUNCTION quake.note_table_sizes() RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with old as (
+    delete from quake.table_size s where s.at < now() - interval '30 days'
+  ), noted as (
+    insert into quake.table_size (name, at, bytes)
+    select c.relname, now(), pg_total_relation_size(c.oid)
+      from pg_class c
+     where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r'
+       and not exists (select from quake.table_size s where s.at > now() - interval '1 day')
+    on conflict do nothing
+    returning name
+  )
+  select count(*) from noted
+$$;
+COMMENT ON FUNCTION quake.note_table_sizes() IS 'notes the sizes of the tables, at most once a day; returns the number of tables';
 CREATE FUNCTION quake.oldest_token() RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -991,6 +1023,24 @@ CREATE FUNCTION quake.others(code text) RETURNS text[]
    WHERE ((a.preferred = others.code) AND (a.code <> others.code));
 END;
 COMMENT ON FUNCTION quake.others(code text) IS 'the events of other sources that are the same earthquake as this preferred event; null: none';
+CREATE FUNCTION quake.purge_edits(p_age interval, p_rows integer) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with old as (
+    select e.id from quake.edit e
+     where coalesce(e.finished_at, e.started_at) < clock_timestamp() - p_age
+       and not exists (select from quake.edit_transaction x
+                         join quake.change_transaction t on t.transaction_id = x.transaction_id
+                        where x.edit_id = e.id)
+       and not exists (select from quake.tombstone d where d.edit_id = e.id)
+     order by e.id limit p_rows
+  ), deleted as (
+    delete from quake.edit e using old where e.id = old.id returning e.id
+  )
+  select count(*) from deleted
+$$;
+COMMENT ON FUNCTION quake.purge_edits(p_age interval, p_rows integer) IS 'deletes batch edits that are older, at most so many, of which the history has no change any more and which left no event deleted; returns their number';
 CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1081,6 +1131,31 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) IS 'removes a batch of the history below the floor; returns how many versions and transactions, and whether the purge is finished';
+CREATE FUNCTION quake.purge_imports(p_age interval, p_rows integer) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with old as (
+    select i.id from quake.import i
+     where i.started_at < clock_timestamp() - p_age
+       -- Absences are counted for 40 days.
+       and (i.covers_to is null or i.started_at < clock_timestamp() - interval '41 days')
+       and (i.quarantined_at is null or i.decision is not null)
+       and not exists (select from quake.change_transaction t where t.import_id = i.id)
+       -- The newest snapshot of a feed shows how old the next one may be, and the first one of the simulator when its
+       -- catalogue begins.
+       and (i.quarantined_at is not null or not i.complete
+            or exists (select from quake.import n
+                        where n.feed = i.feed and n.id > i.id and n.quarantined_at is null and n.complete
+                          and (i.generated is null or n.generated >= i.generated)))
+       and (i.feed <> 'simulated' or exists (select from quake.import f where f.feed = i.feed and f.id < i.id))
+     order by i.started_at limit p_rows
+  ), deleted as (
+    delete from quake.import i using old where i.id = old.id returning i.id
+  )
+  select count(*) from deleted
+$$;
+COMMENT ON FUNCTION quake.purge_imports(p_age interval, p_rows integer) IS 'deletes imports that are older, at most so many, except those that the history, the quarantine or the next import of a feed needs; returns their number';
 CREATE FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2192,9 +2267,11 @@ CREATE TABLE quake.feed (
     paused_by text,
     reset_at timestamp with time zone,
     ended_at timestamp with time zone,
+    moved_to text,
     CONSTRAINT feed_every_positive CHECK ((every > '00:00:00'::interval)),
     CONSTRAINT feed_failures_count CHECK ((failures >= 0)),
     CONSTRAINT feed_long_text_length CHECK ((GREATEST(octet_length(url), octet_length(error)) <= 65536)),
+    CONSTRAINT feed_moved_to_text_length CHECK ((octet_length(moved_to) <= 65536)),
     CONSTRAINT feed_paused_by_text_length CHECK ((octet_length(paused_by) <= 1024)),
     CONSTRAINT feed_paused_whole CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
     CONSTRAINT feed_short_text_length CHECK ((GREATEST(octet_length(name), octet_length(etag), octet_length(last_modified)) <= 1024))
@@ -2219,6 +2296,7 @@ COMMENT ON COLUMN quake.feed.paused_at IS 'since when no worker polls it althoug
 COMMENT ON COLUMN quake.feed.paused_by IS 'role that paused it; null: it is not paused';
 COMMENT ON COLUMN quake.feed.reset_at IS 'when its state was last reset; a poll that read the state before stores no validators. null: never';
 COMMENT ON COLUMN quake.feed.ended_at IS 'when a worker ended that polled it only once; null: a worker polled it last that was to run until stopped';
+COMMENT ON COLUMN quake.feed.moved_to IS 'the address to which its server redirects for good, or on another host; null: it does not';
 CREATE VIEW quake.feed_status AS
  SELECT f.name,
     f.url,
@@ -2236,7 +2314,8 @@ CREATE VIEW quake.feed_status AS
     (h.pid IS NOT NULL) AS held,
     f.paused_at,
     f.paused_by,
-    f.ended_at
+    f.ended_at,
+    f.moved_to
    FROM (quake.feed f
      LEFT JOIN ( SELECT l.objid,
             a.pid,
@@ -2265,6 +2344,7 @@ COMMENT ON COLUMN quake.feed_status.held IS 'whether a worker polls it now';
 COMMENT ON COLUMN quake.feed_status.paused_at IS 'since when it is paused; null: it is not';
 COMMENT ON COLUMN quake.feed_status.paused_by IS 'role that paused it; null: it is not paused';
 COMMENT ON COLUMN quake.feed_status.ended_at IS 'when a worker ended that polled it only once; null: a worker polled it last that was to run until stopped';
+COMMENT ON COLUMN quake.feed_status.moved_to IS 'the address to which its server redirects for good, or on another host; null: it does not';
 CREATE TABLE quake.history_floor (
     single boolean DEFAULT true NOT NULL,
     token bigint DEFAULT 0 NOT NULL,
@@ -2327,7 +2407,7 @@ CREATE TABLE quake.import (
     CONSTRAINT import_short_text_length CHECK ((GREATEST(octet_length(feed), octet_length(format), octet_length(etag), octet_length(last_modified), octet_length(program), octet_length(scope), octet_length(decision)) <= 1024)),
     CONSTRAINT import_stale_unchanged CHECK ((stale <= unchanged))
 );
-COMMENT ON TABLE quake.import IS 'one row for each import that reached the store, written in the transaction of its data';
+COMMENT ON TABLE quake.import IS 'one row for each import that reached the store, written in the transaction of its data. Of polls in a row that changed nothing, of a feed whose expected events are not known, the newest one alone';
 COMMENT ON COLUMN quake.import.id IS 'number of the import';
 COMMENT ON COLUMN quake.import.source IS 'the URL (without a password) or the path that was read; - is standard input';
 COMMENT ON COLUMN quake.import.feed IS 'short name of the feed';
@@ -2475,7 +2555,9 @@ CREATE TABLE quake.migration (
     name text NOT NULL,
     sha256 text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL,
-    program text NOT NULL
+    program text NOT NULL,
+    oldest_schema integer,
+    CONSTRAINT migration_oldest_schema_range CHECK (((oldest_schema >= 1) AND (oldest_schema < version)))
 );
 COMMENT ON TABLE quake.migration IS 'the steps of the schema that have been applied, in order';
 COMMENT ON COLUMN quake.migration.version IS 'number of the step, from 1';
@@ -2483,6 +2565,7 @@ COMMENT ON COLUMN quake.migration.name IS 'name of its file, without number and 
 COMMENT ON COLUMN quake.migration.sha256 IS 'SHA-256 of the file, hexadecimal';
 COMMENT ON COLUMN quake.migration.applied_at IS 'when it was applied';
 COMMENT ON COLUMN quake.migration.program IS 'program and version that applied it';
+COMMENT ON COLUMN quake.migration.oldest_schema IS 'the oldest schema whose programs may go on after this step; null: only programs that know the step';
 CREATE TABLE quake.quake_alias (
     id text NOT NULL,
     code text NOT NULL,
@@ -2546,6 +2629,16 @@ CREATE SEQUENCE quake.refresh_request_id
     NO MAXVALUE
     CACHE 1;
 COMMENT ON SEQUENCE quake.refresh_request_id IS 'numbers of requests to poll feeds now';
+CREATE TABLE quake.table_size (
+    name text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    bytes bigint NOT NULL,
+    CONSTRAINT table_size_name_length CHECK ((octet_length(name) <= 1024))
+);
+COMMENT ON TABLE quake.table_size IS 'sizes of the tables of this schema, noted by the workers once a day and kept for 30 days';
+COMMENT ON COLUMN quake.table_size.name IS 'the table, without its schema';
+COMMENT ON COLUMN quake.table_size.at IS 'when the size was noted';
+COMMENT ON COLUMN quake.table_size.bytes IS 'bytes of the table with its indexes and large values';
 CREATE SEQUENCE quake.token
     START WITH 1
     INCREMENT BY 1
@@ -2699,6 +2792,8 @@ ALTER TABLE ONLY quake.quake_version
     ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
 ALTER TABLE ONLY quake.refresh_request
     ADD CONSTRAINT refresh_request_pkey PRIMARY KEY (id, feed);
+ALTER TABLE ONLY quake.table_size
+    ADD CONSTRAINT table_size_pkey PRIMARY KEY (name, at);
 ALTER TABLE ONLY quake.tombstone
     ADD CONSTRAINT tombstone_pkey PRIMARY KEY (code);
 ALTER TABLE ONLY quake.watcher
