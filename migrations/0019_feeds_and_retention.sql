@@ -97,7 +97,7 @@ create table quake.table_size (
   at timestamptz not null,
   bytes bigint not null,
   constraint table_size_pkey primary key (name, at),
-  constraint table_size_name_length check (octet_length(name) <= 1024)
+  constraint table_size_name_text_length check (octet_length(name) <= 1024)
 );
 comment on table quake.table_size is 'sizes of the tables of this schema, noted by the workers once a day and kept for 30 days';
 comment on column quake.table_size.name is 'the table, without its schema';

@@ -2633,7 +2633,7 @@ CREATE TABLE quake.table_size (
     name text NOT NULL,
     at timestamp with time zone NOT NULL,
     bytes bigint NOT NULL,
-    CONSTRAINT table_size_name_length CHECK ((octet_length(name) <= 1024))
+    CONSTRAINT table_size_name_text_length CHECK ((octet_length(name) <= 1024))
 );
 COMMENT ON TABLE quake.table_size IS 'sizes of the tables of this schema, noted by the workers once a day and kept for 30 days';
 COMMENT ON COLUMN quake.table_size.name IS 'the table, without its schema';

@@ -46,7 +46,9 @@ package struct Migration: Sendable {
         let number = words.last.flatMap({ Int($0) }), (1..<version).contains(number)
       {
         oldest = number
-      } else if words.starts(with: ["in", "batch"]) || words.first?.hasPrefix("oldest") == true {
+      } else if words.starts(with: ["in", "batch"], by: { $0.hasPrefix($1) })
+        || words.first?.hasPrefix("oldest") == true
+      {
         throw StoreError(
           .schema, "migration file \"\(file)\" has the wrong line \"\(line)\"",
           hint: "Write \"-- oldest schema: N\", N less than \(version), or \"-- in batches\".")

@@ -63,7 +63,7 @@ struct RunCommand {
         "metrics", "FILE", completion: .files,
         help: """
           write metrics of the worker itself to this file every ten seconds, for node_exporter's textfile collector; \
-          each worker needs a file of its own
+          each worker needs a file of its own; with --once, none are written
           """),
       .value(
         "keep-imports", "AGE", default: "90d",
@@ -84,8 +84,8 @@ struct RunCommand {
       .init(
         "quake-ingest run --feed all_hour@1m --feed all_month@1h", "poll two feeds"),
       .init(
-        "quake-ingest run --feed 'ingv=https://webservices.ingv.it/fdsnws/event/1/query?format=text@5m'",
-        "poll an event service as feed ingv"),
+        "quake-ingest run --feed 'strong=https://example.org/query?minmagnitude=5@5m'",
+        "poll a query of an event service as feed strong"),
       .init("quake-ingest run --feed simulated", "try it without a network"),
     ],
     environment: DatabaseAccess.environment + CommandConfiguration.environment + service,
@@ -148,10 +148,10 @@ struct RunCommand {
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
-    metrics = arguments.string("metrics").map { WorkerMetrics(path: $0, diagnostics) }
-    if metrics != nil, settings.pollsOnce {
-      throw arguments.usageError("option --metrics is for a worker that polls until it is stopped")
-    }
+    // The file of a running worker stays as it is if somebody tries its configuration out.
+    metrics =
+      settings.pollsOnce
+      ? nil : arguments.string("metrics").map { WorkerMetrics(path: $0, diagnostics) }
     if every != nil, isStandard {
       throw arguments.usageError("option --every is for feeds that --feed names")
     }

@@ -100,6 +100,18 @@ final class RawConnection {
     return answer
   }
 
+  /// The next line, without its end; nil after the last.
+  func line() throws -> String? {
+    while true {
+      if let end = received.firstIndex(of: 10) {
+        let line = String(decoding: received[..<end].filter { $0 != 13 }, as: UTF8.self)
+        received.removeSubrange(...end)
+        return line
+      }
+      guard try receive() else { return nil }
+    }
+  }
+
   /// Reads until the server closes the connection; whether it did so in time.
   func waitForEnd() -> Bool {
     while true {
