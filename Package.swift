@@ -171,8 +171,8 @@ let package = Package(
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CMigrations", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory", "QuakeQuery",
-        "QuakeWorker", "QuakeModel", "Postgres", "Basics",
+        "CMigrations", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory",
+        "QuakeQuery", "QuakeWorker", "QuakeModel", "Postgres", "Basics",
       ],
       swiftSettings: unoptimisedInTests),
 
