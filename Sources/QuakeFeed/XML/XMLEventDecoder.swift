@@ -27,6 +27,7 @@ final class XMLEventDecoder: FeedDecoder {
     var begin = start
     while begin < input.end, [0x20, 0x09, 0x0A, 0x0D].contains(input.byte(at: begin)) { begin += 1 }
     self.input = input
+    input.longestGap = options.longestGap ?? FeedReader.longestGapOfXML
     self.options = options
     scanner = XMLScanner(input: input, start: begin, maximumToken: options.maximumFeatureBytes)
     isFirst = try scanner.next()
