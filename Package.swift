@@ -55,6 +55,8 @@ let package = Package(
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    // Takes the place of libmicrohttpd's own error pages.
+    .target(name: "CMicrohttpdReplies", dependencies: ["CMicrohttpd"]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     // zlib and Zstandard. Their module map links both: one target can name only one file of pkg-config.
     .systemLibrary(
@@ -148,7 +150,7 @@ let package = Package(
       dependencies: [
         "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory", "QuakeSchema",
         "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux", "CLibcrypto",
-        "CMicrohttpd", "CPage", "CWslay",
+        "CMicrohttpd", "CMicrohttpdReplies", "CPage", "CWslay",
       ],
       swiftSettings: unoptimisedInTests),
     .testTarget(

@@ -10,17 +10,32 @@ package struct ListeningSocket: Sendable {
   /// Listens at the first address that the name of a host has.
   ///
   /// - Parameters:
-  ///   - host: A name or a numeric address; empty: all addresses.
+  ///   - host: A name or a numeric address; empty: all addresses, of IPv6 and of IPv4, whose clients then have addresses
+  ///     such as `::ffff:192.0.2.1`. Only those of IPv4 where the machine has no IPv6.
   ///   - port: 0 to 65535; 0: any free port.
   ///   - backlog: How many connections may wait to be accepted.
   /// - Throws: A failure with the code `EINVAL` if the name has no address.
   package init(host: String, port: Int, backlog: Int32) throws(SystemFailure) {
+    if host.isEmpty {
+      do throws(SystemFailure) {
+        try self.init(addressOf: "::", port: port, backlog: backlog)
+        return
+      } catch {
+        guard [EAFNOSUPPORT, EPROTONOSUPPORT, EADDRNOTAVAIL].contains(error.code) else {
+          throw error
+        }
+      }
+    }
+    try self.init(addressOf: host.isEmpty ? "0.0.0.0" : host, port: port, backlog: backlog)
+  }
+
+  private init(addressOf host: String, port: Int, backlog: Int32) throws(SystemFailure) {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     hints.ai_flags = AI_PASSIVE
     var list: UnsafeMutablePointer<addrinfo>?
-    let code = getaddrinfo(host.isEmpty ? nil : host, "\(port)", &hints, &list)
+    let code = getaddrinfo(host, "\(port)", &hints, &list)
     guard code == 0, let first = list else {
       throw SystemFailure(EINVAL, reason: String(cString: gai_strerror(code)))
     }
@@ -28,10 +43,14 @@ package struct ListeningSocket: Sendable {
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(first.pointee.ai_family, kind, 0)
     guard descriptor >= 0 else { throw SystemFailure(errno) }
-    var one: Int32 = 1
+    var (one, zero): (Int32, Int32) = (1, 0)
     // A restart must not wait for the old connections' ends.
     setsockopt(
       descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    if host == "::" {
+      setsockopt(
+        descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &zero, socklen_t(MemoryLayout<Int32>.size))
+    }
     guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0,
       listen(descriptor, backlog) == 0
     else {

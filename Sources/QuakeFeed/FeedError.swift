@@ -87,7 +87,8 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case tooManyRedirects
     /// A redirect to an address that is not permitted; see `FeedClient.Options.trustsRedirects`.
     case refusedRedirect
-    /// The body exceeds the limit of its size, or expands too much when it is decompressed.
+    /// The body exceeds the limit of its size, expands too much when it is decompressed, becomes nothing, or goes on
+    /// without an event.
     case bodyTooLarge
     /// The body is shorter than its `Content-Length`.
     case truncatedTransfer
@@ -162,6 +163,25 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
       .bodyTooLarge, "the body of \(subject) is too long",
       detail: "It has more than \(limit) bytes.",
       hint: "Check the URL; if the body is that long, raise --max-body.")
+  }
+
+  /// The error for a body in which no event comes.
+  static func noEvents(_ subject: String, bytes: Int) -> FeedError {
+    FeedError(
+      .bodyTooLarge, "the body of \(subject) has no event in \(bytes >> 20) MiB",
+      detail: "It may go on like this without an end: feeds have their events closer together.",
+      hint: "Check the URL, and whether it leads to an earthquake feed.")
+  }
+
+  /// The error for a compressed body that becomes nothing.
+  static func bodyIsBarren(_ subject: String) -> FeedError {
+    FeedError(
+      .bodyTooLarge, "the body of \(subject) does not become a feed",
+      detail: """
+        \(DecompressingSource.longestGap >> 20) MiB of compressed bytes have become nothing: empty gzip members, \
+        empty Zstandard frames, or headers without an end.
+        """,
+      hint: "Check the URL, and how its body was compressed.")
   }
 
   /// The error for a compressed body that becomes too many bytes.

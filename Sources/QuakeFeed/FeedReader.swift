@@ -11,6 +11,13 @@ public final class FeedReader {
   public static let longestAnswer = 2 << 30
   /// The most bytes of a catalogue that is fetched.
   public static let longestFetched = 16 << 30
+  /// The most bytes without an event, after decompression: before the first one, between two, and after the last. A feed
+  /// has a few kilobytes before its first event; a body of nothing but spaces would keep its reader busy up to the limits
+  /// above.
+  static let longestGap = 64 << 20
+  /// The same of XML, where an event may have any number of phases, and where picks, amplitudes and origins of all events
+  /// may come before the first.
+  static let longestGapOfXML = 1 << 30
 
   /// How a feed is read.
   public struct Options: Sendable {
@@ -28,6 +35,8 @@ public final class FeedReader {
     /// The data centre of the service that the feed comes from, used where neither the user nor the feed
     /// names one.
     public var service: DataCentre?
+    /// The most bytes without an event; nil for the usual limit of the format.
+    var longestGap: Int?
 
     /// The defaults.
     public init() {}
@@ -44,13 +53,21 @@ public final class FeedReader {
   ///   - source: the feed's bytes; gzip is recognised by its first bytes.
   ///   - name: The name of the feed for errors, such as `all_day`, without secrets.
   ///   - options: how it is read.
-  public init(
+  public convenience init(
     source: any ByteSource, name: String, options: Options = Options()
+  ) throws(FeedError) {
+    try self.init(source: source, name: name, options: options, capacity: 128 << 10)
+  }
+
+  /// - Parameter capacity: The bytes of its buffer to begin with. With a small one, short inputs move its window, too.
+  init(
+    source: any ByteSource, name: String, options: Options, capacity: Int
   ) throws(FeedError) {
     let subject = "feed \"\(name)\""
     input = InputBuffer(
       DecompressingSource(source, name: subject, limit: options.maximumBytes), name: subject,
-      limit: options.maximumBytes)
+      capacity: capacity, limit: options.maximumBytes)
+    input.longestGap = options.longestGap ?? Self.longestGap
     let start = try FeedSyntax.skipByteOrderMark(input)
     decoder =
       switch try FeedSyntax.sniff(input, from: start) {
@@ -86,6 +103,7 @@ public final class FeedReader {
     record.removeAll()
     guard let event = try decoder.next(into: &record) else { return nil }
     recordsSeen += 1
+    input.eventEnds()
     guard case .reject(let rejection, let text) = event else { return .record }
     let reject = FeedReject(number: recordsSeen, code: record.code, rejection, text)
     record.removeAll()

@@ -47,43 +47,31 @@ struct FeedReading {
     _ bytes: [UInt8], inPieces: Bool = false, capacity: Int = 16 << 10,
     options: FeedReader.Options = FeedReader.Options()
   ) {
-    let input = InputBuffer(
-      PieceSource(bytes, inPieces: inPieces), name: "input", capacity: capacity,
-      limit: options.maximumBytes)
     do throws(FeedError) {
-      let start = try FeedSyntax.skipByteOrderMark(input)
-      let decoder: any FeedDecoder =
-        switch try FeedSyntax.sniff(input, from: start) {
-        case .json: try GeoJSONDecoder(input, from: start, options: options)
-        case .jsonLines: try NDJSONDecoder(input, from: start, options: options)
-        case .csv: try CSVDecoder(input, from: start, options: options)
-        case .text: try FDSNTextDecoder(input, from: start, options: options)
-        case .xml: try XMLEventDecoder(input, from: start, options: options)
-        }
-      format = decoder.format
+      let reader = try FeedReader(
+        source: PieceSource(bytes, inPieces: inPieces), name: "input", options: options,
+        capacity: capacity)
+      format = reader.format
       defer {
-        columns = decoder.columns
-        inferred = decoder.inferredColumns
-        metadata = decoder.metadata
+        columns = reader.columns
+        inferred = reader.inferredColumns
+        metadata = reader.metadata
       }
-      try readEvents(decoder)
+      try readEvents(reader)
     } catch {
       self.error = error
     }
   }
 
-  private mutating func readEvents(_ decoder: any FeedDecoder) throws(FeedError) {
+  private mutating func readEvents(_ reader: FeedReader) throws(FeedError) {
     var record = EventRecord()
-    while true {
-      record.removeAll()
-      guard let event = try decoder.next(into: &record) else { return }
-      switch event {
+    while let item = try reader.next(into: &record) {
+      switch item {
       case .record: records.append(record)
-      case .reject(let rejection, let text):
-        let number = records.count + rejects.count + 1
-        rejects.append(FeedReject(number: number, code: record.code, rejection, text))
+      case .reject(let reject):
+        rejects.append(reject)
         require(
-          text.raw.utf8.count <= FeedReject.maximumRawBytes, "a reject keeps no more than it may")
+          reject.raw.utf8.count <= FeedReject.maximumRawBytes, "a reject keeps no more than it may")
       }
     }
   }

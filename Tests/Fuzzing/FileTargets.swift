@@ -1,6 +1,7 @@
 @testable import CommandLine
 @testable import EmbeddedPostgres
 @testable import QuakeClient
+@testable import QuakeHistory
 @testable import QuakeModel
 
 /// Files that a user or another program writes.
@@ -24,6 +25,16 @@ enum FileTargets {
           "12345\n/data\n1700000000\n5432\n/tmp\nlocalhost\n  1 2\nready   \n",
         ].map { Array($0.utf8) }
       }, check: checkSmallFile),
+    FuzzTarget(
+      name: "witness", longest: 4096,
+      words: ["watcher ", "created ", "delivered", "delivered 1042.9f3ac2d1", "\n", "%0a", "-7"],
+      seeds: {
+        [
+          "1042.9f3ac2d1\nwatcher a%25 b\ncreated 1700000000000000\ndelivered 1041.0000b1f0 1042.9f3ac2d1\n",
+          "1042.9f3ac2d1-7\nwatcher \ncreated -1\ndelivered\n",
+          "0\nwatcher x\ncreated 0\ndelivered 1\n",
+        ].map { Array($0.utf8) } + witnesses
+      }, check: checkWitness),
   ]
 
   /// Settings that were read are read again when they are written anew.
@@ -46,6 +57,31 @@ enum FileTargets {
     require(
       again?.map(\.key) == settings.map(\.key) && again?.map(\.value) == settings.map(\.value),
       "the settings are read again: \(settings), \(String(describing: again))")
+  }
+
+  /// Witnesses as a watcher writes them.
+  private static let witnesses: [[UInt8]] = [("alerts", 0), ("a\nb\u{e9}%", 100)].compactMap {
+    name, count in
+    HistoryCursor("1042.9f3ac2d1").map { cursor in
+      let delivered = (0..<count).compactMap { ChangeToken("\(1000 + $0).9f3ac2d1") }
+      let witness = Witness(
+        cursor: cursor, created: Timestamp(microseconds: 1_700_000_000_000_000),
+        delivered: delivered)
+      return Array("\(WitnessText(witness, of: name))".utf8)
+    }
+  }
+
+  /// A witness that was read is the same when it is written and read again, and belongs to one watcher.
+  @Sendable private static func checkWitness(_ bytes: [UInt8]) {
+    let name = String(decoding: bytes, as: UTF8.self)
+    let line = WitnessText.line(name)
+    require(line.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "a name is on one line")
+    guard let text = WitnessText(bytes) else { return }
+    let written = Array("\(text)".utf8)
+    require(WitnessText(written) == text, "a witness is read again: \(text)")
+    // Another watcher's name, with line breaks in it, cannot add to the file.
+    let named = WitnessText(text.witness, of: name)
+    require(WitnessText(Array("\(named)".utf8)) == named, "the witness of any name is read again")
   }
 
   @Sendable private static func checkSmallFile(_ bytes: [UInt8]) {

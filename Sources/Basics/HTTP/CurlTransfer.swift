@@ -52,13 +52,19 @@ package final class CurlTransfer {
   package struct Failure {
     /// What can be said about it.
     package enum Kind {
-      case url, truncated, timeout, redirects, certificate, name, other
+      case url, truncated, timeout, redirects, certificate, name, head, other
     }
 
     package let kind: Kind
     /// libcurl's explanation, as a sentence.
     package let detail: String
   }
+
+  /// The most bytes of the heads and trailers of all answers to a request. An honest one has a few kilobytes.
+  private static let longestHead = 256 << 10
+  /// The most interim answers, such as "100 Continue", to a request. They may come without an end, at any pace. Servers
+  /// send one or two.
+  private static let mostInterim = 100
 
   /// CURL_SOCKET_BAD, a macro that Swift does not import.
   private static let noSocket: curl_socket_t = -1
@@ -72,6 +78,10 @@ package final class CurlTransfer {
   private var result: CURLcode?
   /// Whether it is one of the loop's transfers.
   private var isRunning = false
+  private var headBytes = 0
+  private var interimCount = 0
+  /// What is wrong with the head of the answer; nil: nothing.
+  private var headFault: String?
 
   /// Prepares a request; `begin` adds it to the loop.
   package init(_ url: String, options: Options, loop: CurlLoop) throws(Curl.Problem) {
@@ -130,6 +140,7 @@ package final class CurlTransfer {
   /// Why the transfer failed; nil while it runs, and after a complete answer.
   package var failure: Failure? {
     guard let result, result != CURLE_OK else { return nil }
+    if let headFault { return Failure(kind: .head, detail: headFault) }
     let said = String(cString: errorText)
     let words = said.isEmpty ? String(cString: quake_curl_error_text(result)) : said
     let kind: Failure.Kind =
@@ -194,8 +205,12 @@ package final class CurlTransfer {
       }
     }
     quake_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, owner in
-      guard let bytes, let receiver = CurlTransfer.receiver(of: owner) else { return 0 }
-      receiver.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
+      guard let bytes, let transfer = CurlTransfer.transfer(of: owner),
+        let receiver = transfer.receiver
+      else { return 0 }
+      let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      guard transfer.admits(line) else { return 0 }
+      receiver.receive(header: line)
       return size * count
     }
     quake_curl_set_prerequest(easy) { owner, address, _, _, _ in
@@ -213,8 +228,27 @@ package final class CurlTransfer {
     }
   }
 
+  /// Counts a line of the head; false if it is one too many.
+  private func admits(_ line: UnsafeRawBufferPointer) -> Bool {
+    headBytes += line.count
+    // "HTTP/1.1 100 Continue"
+    if line.starts(with: "HTTP/".utf8), line.drop(while: { $0 != 0x20 }).dropFirst().first == 0x31 {
+      interimCount += 1
+    }
+    if interimCount > Self.mostInterim {
+      headFault = "The server sent more than \(Self.mostInterim) interim answers, and no final one."
+    } else if headBytes > Self.longestHead {
+      headFault = "The head of the answer has more than \(Self.longestHead >> 10) KiB."
+    }
+    return headFault == nil
+  }
+
+  private static func transfer(of owner: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    owner.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+  }
+
   private static func receiver(of owner: UnsafeMutableRawPointer?) -> (any CurlReceiver)? {
-    owner.flatMap { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue().receiver }
+    transfer(of: owner)?.receiver
   }
 
   private static func text(of address: UnsafePointer<curl_sockaddr>) -> String {

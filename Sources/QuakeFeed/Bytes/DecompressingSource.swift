@@ -19,6 +19,9 @@ public final class DecompressingSource: ByteSource {
   static let mostExpansion = 200
   /// Up to this number of bytes any expansion is allowed.
   static let freelyExpanded = 16 << 20
+  /// The most compressed bytes in a row that become nothing. A compressor needs at most 128 KiB for its next block; an
+  /// empty gzip member takes 20 bytes, and the index at the end of a Zstandard file 12 bytes for each frame.
+  static let longestGap = 1 << 20
 
   /// Examines `source` at the first read. Errors call the data `name`.
   ///
@@ -98,6 +101,8 @@ public final class GunzipSource: ByteSource {
   private var inMember = false
   private var membersRead = 0
   private var isFinished = false
+  /// The bytes read since the last one that was decompressed.
+  private var gap = 0
 
   /// Decompresses `source`; `name` is what errors call the data, such as `feed "all_day"`.
   public init(_ source: any ByteSource, name: String) {
@@ -144,7 +149,10 @@ public final class GunzipSource: ByteSource {
           hint: "Fetch them again.")
       }
       let count = space - Int(stream.pointee.avail_out)
-      if count > 0 { return count }
+      if count > 0 {
+        gap = 0
+        return count
+      }
     }
   }
 
@@ -157,6 +165,8 @@ public final class GunzipSource: ByteSource {
 
   private func refill() throws(FeedError) -> Bool {
     let count = try source.read(into: input)
+    gap += count
+    guard gap <= DecompressingSource.longestGap else { throw FeedError.bodyIsBarren(name) }
     stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
     stream.pointee.avail_in = UInt32(count)
     return count > 0
@@ -197,6 +207,8 @@ public final class ZstdSource: ByteSource {
   /// Whether a frame has begun but not ended.
   private var inFrame = true
   private var isFinished = false
+  /// The bytes read since the last one that was decompressed.
+  private var gap = 0
 
   /// Decompresses `source`; `name` is what errors call the data, such as `feed "all_day"`.
   public init(_ source: any ByteSource, name: String) {
@@ -225,9 +237,14 @@ public final class ZstdSource: ByteSource {
       let hint = ZSTD_decompressStream(context, &output, &input)
       guard ZSTD_isError(hint) == 0 else { throw damaged(hint) }
       if input.pos > before || output.pos > 0 { inFrame = hint != 0 }
-      if output.pos > 0 { return output.pos }
+      if output.pos > 0 {
+        gap = 0
+        return output.pos
+      }
       guard input.pos == input.size else { continue }
       let count = try source.read(into: memory)
+      gap += count
+      guard gap <= DecompressingSource.longestGap else { throw FeedError.bodyIsBarren(name) }
       input = ZSTD_inBuffer(src: memory.baseAddress, size: count, pos: 0)
       guard count == 0 else { continue }
       isFinished = true

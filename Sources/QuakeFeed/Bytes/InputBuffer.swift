@@ -19,6 +19,10 @@ final class InputBuffer {
   private(set) var end = 0
   private var isFinished = false
   private var lineBreaksBeforeStart = 0
+  /// The most bytes that may come without an event.
+  var longestGap = FeedReader.longestGap
+  /// How many bytes had been read when the last event was returned.
+  private var lastEvent = 0
 
   init(
     _ source: any ByteSource, name: String, capacity: Int = 128 * 1024, limit: Int? = nil
@@ -66,8 +70,12 @@ final class InputBuffer {
     isFinished = count == 0
     end += count
     guard end <= limit else { throw FeedError.bodyTooLarge(name, limit: limit) }
+    guard end - lastEvent <= longestGap else { throw FeedError.noEvents(name, bytes: longestGap) }
     return count > 0
   }
+
+  /// Notes that an event has been found in what was read.
+  func eventEnds() { lastEvent = end }
 
   private func drop(before offset: Int) {
     let dropped = offset - start

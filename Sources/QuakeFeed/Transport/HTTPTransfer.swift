@@ -310,6 +310,10 @@ extension HTTPTransfer {
     case .name:
       throw FeedError(
         .network, message, detail: detail, hint: "Check the URL's host and the network.")
+    case .head:
+      throw FeedError(
+        .network, message, detail: detail,
+        hint: "Check the URL: the server does not answer as servers of HTTP do.")
     case .url, .other:
       throw FeedError(
         .network, message, detail: detail, hint: "Check the network; try again later.")

@@ -27,6 +27,7 @@ final class XMLEventDecoder: FeedDecoder {
     var begin = start
     while begin < input.end, [0x20, 0x09, 0x0A, 0x0D].contains(input.byte(at: begin)) { begin += 1 }
     self.input = input
+    input.longestGap = options.longestGap ?? FeedReader.longestGapOfXML
     self.options = options
     scanner = XMLScanner(input: input, start: begin, maximumToken: options.maximumFeatureBytes)
     isFirst = try scanner.next()
@@ -72,9 +73,11 @@ final class XMLEventDecoder: FeedDecoder {
       throw publicID.namesNothing
     }
     try set(identity.code, .code, in: &record)
-    try set(identity.source, .source, in: &record)
-    if let net = identity.net { try set(net, .net, in: &record) }
-    if let netCode = identity.netCode { try set(netCode, .netCode, in: &record) }
+    try set(identity.source, .source, keepsEmpty: identity.isOwn, in: &record)
+    if let net = identity.net { try set(net, .net, keepsEmpty: identity.isOwn, in: &record) }
+    if let netCode = identity.netCode {
+      try set(netCode, .netCode, keepsEmpty: identity.isOwn, in: &record)
+    }
     try setDescription(of: event, isOwn: identity.isOwn, in: &record)
     try setType(of: event, isOwn: identity.isOwn, in: &record)
     let updated = event.modified.isEmpty ? event.created : event.modified
@@ -182,11 +185,11 @@ final class XMLEventDecoder: FeedDecoder {
 
   // MARK: - Values
 
-  /// Sets a text; nothing if it is empty.
+  /// Sets a text; nothing if it is empty, unless `keepsEmpty`: an export of ours leaves out what is missing.
   private func set(
-    _ text: [UInt8], _ column: EventColumn, in record: inout EventRecord
+    _ text: [UInt8], _ column: EventColumn, keepsEmpty: Bool = false, in record: inout EventRecord
   ) throws(Rejection) {
-    guard !text.isEmpty else { return }
+    guard keepsEmpty || !text.isEmpty else { return }
     try TextReading.text.set(text, column, in: &record)
   }
 

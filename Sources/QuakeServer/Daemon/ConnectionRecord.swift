@@ -70,6 +70,9 @@ final class ConnectionRecord: Sendable {
       answer(error)
       state.deadline = nil
       shutdown(descriptor, Int32(SHUT_RDWR))
+      // The rest of the request is dropped: a socket that is closed with unread bytes resets the connection, and the
+      // client may lose the answer.
+      recv(descriptor, nil, 1 << 20, Int32(MSG_DONTWAIT | MSG_TRUNC))
     }
   }
 

@@ -26,6 +26,8 @@ final class Exchange: Sendable {
     var match: RouteTable.Match?
     /// The error in the header, which is sent when the body has been read.
     var failure: HTTPError?
+    /// Whether its body comes in chunks.
+    var isChunked = false
     var bodySize = 0
     var response: Response?
     /// The document that is sent from a file; it takes its space until all is sent.

@@ -81,7 +81,7 @@ final class HTTPService: Sendable {
       request.segments = decoded.segments
       request.query = decoded.query
       try limits.request(request.client)
-      try checkHost(request)
+      try checkHost(request, decoded.authority)
       if let length = headers["content-length"] {
         guard let size = Int(length), size >= 0 else {
           throw HTTPError(400, "The header Content-Length is not a number of bytes.")
@@ -107,9 +107,20 @@ final class HTTPService: Sendable {
   }
 
   /// Refuses a name that is not one of the server.
-  private func checkHost(_ request: Request) throws(HTTPError) {
+  ///
+  /// - Parameter authority: The name in the target, if the client sent a whole address.
+  private func checkHost(_ request: Request, _ authority: String?) throws(HTTPError) {
+    let host = request.headers["host"]
+    if let authority {
+      let named = HostAddress(authority)
+      guard named != nil, host == nil || host.flatMap({ HostAddress($0) }) == named else {
+        throw HTTPError(
+          400, "The address of the request and the header Host do not name the same server.",
+          ["Connection": "close"])
+      }
+    }
     let isHealth = request.path == "/healthz" || request.path == "/readyz"
-    guard settings.hosts?.accept(request.headers["host"], isHealth: isHealth) ?? true else {
+    guard settings.hosts?.accept(host ?? authority, isHealth: isHealth) ?? true else {
       throw HTTPError(
         421,
         "The name in the header Host is not one of this server. Its operator can set it with --public-url."

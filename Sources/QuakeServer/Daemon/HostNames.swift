@@ -4,41 +4,27 @@
 /// if from its own site. The browser still sends that name.
 struct HostNames: Sendable {
   private let isLoopback: Bool
-  private let publicName: String?
+  private let isNamed: Bool
+  private let publicHost: HostAddress.Host?
 
   /// The names of a server that listens on an address; `publicURL` is the one that its clients use.
   init(listen: ListenAddress, publicURL: String?) {
-    isLoopback = Self.isLoopback(listen.host)
-    publicName = publicURL.flatMap { url in
-      url.firstRange(of: "://").map { Self.name(in: url[$0.upperBound...].prefix { $0 != "/" }) }
+    isLoopback = HostAddress.Host(listening: listen.host)?.isLoopback ?? false
+    isNamed = publicURL != nil
+    publicHost = publicURL.flatMap { url in
+      url.firstRange(of: "://").flatMap { scheme in
+        HostAddress(String(url[scheme.upperBound...].prefix { $0 != "/" }))?.host
+      }
     }
   }
 
   /// Whether a request may have a value of `Host`. Without one it is of HTTP/1.0, which no browser sends.
   ///
   /// - Parameter isHealth: Whether it asks only for the server's health, as a load balancer does by an address.
-  func accept(_ host: String?, isHealth: Bool) -> Bool {
-    guard let host, isLoopback || publicName != nil else { return true }
+  func accept(_ text: String?, isHealth: Bool) -> Bool {
+    guard let text, isLoopback || isNamed else { return true }
     if isHealth, !isLoopback { return true }
-    let name = Self.name(in: host[...])
-    return name == publicName || Self.isLoopback(name)
-  }
-
-  private static func isLoopback(_ name: String) -> Bool {
-    name == "localhost" || name.hasSuffix(".localhost") || name == "::1"
-      || name.hasPrefix("127.") && name.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
-  }
-
-  /// The name in `NAME:PORT`, in small letters.
-  private static func name(in authority: Substring) -> String {
-    var name = authority.drop { $0 == " " || $0 == "\t" }
-    while let last = name.last, last == " " || last == "\t" { name.removeLast() }
-    if name.hasPrefix("[") {
-      name = name.dropFirst().prefix { $0 != "]" }
-    } else {
-      name = name.prefix { $0 != ":" }
-      if name.hasSuffix(".") { name.removeLast() }
-    }
-    return name.lowercased()
+    guard let host = HostAddress(text)?.host else { return false }
+    return host == publicHost || host.isLoopback
   }
 }

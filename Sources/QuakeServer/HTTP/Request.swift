@@ -51,6 +51,8 @@ struct RequestTarget: Sendable, Equatable {
   var segments: [String]
   /// The parameters of the query, in their order.
   var query: [QueryItem]
+  /// The name and the port of the server, if the client sent a whole address, as to a proxy.
+  var authority: String?
 
   /// The most parameters of a query.
   static let mostParameters = 200
@@ -61,20 +63,19 @@ struct RequestTarget: Sendable, Equatable {
   ///   character, or there are too many parameters.
   init(_ text: String) throws(HTTPError) {
     let bytes = Array(text.utf8)
-    // Some clients send the whole address, as to a proxy.
     var start = 0
     if bytes.first != UInt8(ascii: "/") {
-      guard let scheme = text.firstRange(of: "://"), text.hasPrefix("http") else {
+      guard let host = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else {
         if text == "*" {
           (path, segments, query) = ("*", ["*"], [])
           return
         }
         throw HTTPError(400, "The address of the request does not begin with a slash.")
       }
-      let host = text.utf8.distance(from: text.startIndex, to: scheme.upperBound)
       start =
-        bytes[host...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+        bytes[host.utf8.count...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
         ?? bytes.count
+      authority = String(decoding: bytes[host.utf8.count..<start], as: UTF8.self)
     }
     let mark = bytes[start...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
     // Before it is decoded: an encoded slash belongs to the name of an event, and separates nothing.

@@ -74,6 +74,7 @@ struct HTTPError: Error, Sendable {
     case 501: "Not Implemented"
     case 503: "Service Unavailable"
     case 504: "Gateway Timeout"
+    case 505: "HTTP Version Not Supported"
     default: "Internal Server Error"
     }
   }

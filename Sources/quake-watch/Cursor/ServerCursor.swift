@@ -1,4 +1,5 @@
 import QuakeClient
+import QuakeHistory
 import QuakeModel
 import QuakeTool
 

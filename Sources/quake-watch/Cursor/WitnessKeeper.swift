@@ -1,4 +1,5 @@
 import Basics
+import QuakeHistory
 import QuakeModel
 
 /// Writes a witness when that is worth it.

@@ -35,6 +35,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [ExportFormat.geojson, .ndjson, .quakeml])
+  func anIdentityOfEmptyTextsComesBack(format: ExportFormat) throws {
+    var source = HostileEvents(seed: 1)
+    var event = source.next(hasEmptyTexts: false)
+    for column in [EventColumn.source, .net, .netCode] { event.set(column, "") }
+    // The first event of lines tells the columns.
+    let contents = try Document.read(
+      Document.bytes(format, [source.next(hasEmptyTexts: false), event]))
+    #expect(contents.rejects.isEmpty)
+    let record = try #require(contents.records.last)
+    for column in [EventColumn.source, .net, .netCode] {
+      #expect(record.has(column) && record.text(column) == "", "\(column.name)")
+    }
+  }
+
   private static func value(_ column: EventColumn, _ record: EventRecord) -> String {
     guard record.has(column) else { return "null" }
     switch column.kind {

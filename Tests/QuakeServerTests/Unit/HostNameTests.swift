@@ -31,6 +31,28 @@ import Testing
     }
   }
 
+  @Test func addressesAreComparedAndNotTheirTexts() throws {
+    let url = "http://[2001:DB8::1]:8080/x"
+    for host in ["[2001:db8:0:0:0:0:0:1]", "[2001:db8::1]:80", "[::ffff:7f00:1]", "127.0.0.1"] {
+      #expect(try accepts(":80", url, host, false), "\(host)")
+    }
+    for host in ["[2001:db8::2]", "2001:db8::1", "[2001:db8::1]x", "[127.0.0.1]", "127.0.0.01"] {
+      #expect(try !accepts(":80", url, host, false), "\(host)")
+    }
+    #expect(try accepts("[0:0:0:0:0:0:0:1]:80", nil, "[::1]", false))
+    #expect(try !accepts("[0:0:0:0:0:0:0:1]:80", nil, "evil.example", false))
+    // An address that cannot be read names nobody.
+    #expect(try !accepts(":80", "http://a b", "any.example", false))
+  }
+
+  @Test func portsAreNumbersOfPorts() {
+    #expect(HostAddress("a:65535")?.port == 65_535)
+    #expect(HostAddress("a")?.port == 80 && HostAddress(" a:\t")?.port == 80)
+    for text in ["a:65536", "a:-1", "a:+1", "a:1 ", "a:1x", "a:0x1", "a:1:1", ":80", ""] {
+      #expect((HostAddress(text) == nil) == (text != "a:1 "), "\(text)")
+    }
+  }
+
   @Test(arguments: ["[::1]:80", "localhost:80", ":0", "127.0.0.1:65535"])
   func anAddressToListenOnIsWrittenAsItIsRead(text: String) throws {
     #expect(ListenAddress(text)?.description == text)

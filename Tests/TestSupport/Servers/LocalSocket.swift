@@ -21,6 +21,15 @@ package enum LocalSocket {
     return connect(AF_INET, &address)
   }
 
+  /// A connection to a port on ::1; nil if no process listens there, or the machine has no IPv6.
+  package static func connect(toPort6 port: Int) -> Int32? {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = UInt16(port).bigEndian
+    address.sin6_addr = in6addr_loopback
+    return connect(AF_INET6, &address)
+  }
+
   /// A socket that has a port and does not listen.
   ///
   /// - Parameters:

@@ -1,5 +1,6 @@
 import Basics
 import CMicrohttpd
+import CMicrohttpdReplies
 import Glibc
 import Synchronization
 
@@ -55,6 +56,21 @@ private func record(of connection: OpaquePointer) -> ConnectionRecord? {
   quake_mhd_socket_context(connection).map {
     Unmanaged<ConnectionRecord>.fromOpaque($0).takeUnretainedValue()
   }
+}
+
+/// libmicrohttpd cannot read a request: its connection gets an answer of ours, and then ends.
+func refuseUnreadable(_ record: UnsafeMutableRawPointer?, _ status: UInt32) {
+  guard let record else { return }
+  let detail =
+    switch status {
+    case 413: "The length of the body, or of a part of it, is too large."
+    case 414: "The address of the request is too long."
+    case 431: "The header of the request is too long."
+    case 505: "The server reads HTTP/1.0 and HTTP/1.1 only."
+    default: "The request is not HTTP: its first line, a header field or a length has a wrong form."
+    }
+  Unmanaged<ConnectionRecord>.fromOpaque(record).takeUnretainedValue().refuse(
+    HTTPError(Int(status), detail))
 }
 
 /// The most bytes of the path and the query of a request.
@@ -132,7 +148,10 @@ func handleRequest(
     let isLast = exchange.state.withLock { $0.failure?.headers["connection"] == "close" }
     return isLast ? answer(exchange, connection, context) : .YES
   case .reading:
-    guard size.pointee > 0 else { return answer(exchange, connection, context) }
+    guard size.pointee > 0 else {
+      checkTrailer(exchange, connection)
+      return answer(exchange, connection, context)
+    }
     defer { size.pointee = 0 }
     return readBody(exchange, UnsafeRawBufferPointer(start: part, count: size.pointee), context)
   case .working:
@@ -152,12 +171,12 @@ private struct ReceivedHeader {
 }
 
 private func readHeader(
-  _ exchange: Exchange, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
+  _ exchange: Exchange, _ methodText: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>,
   _ connection: OpaquePointer, _ context: MicrohttpdContext
 ) {
   var header = ReceivedHeader(
     layout: HeaderLayout(
-      method: method, target: exchange.place, targetLength: exchange.length, version: version))
+      method: methodText, target: exchange.place, targetLength: exchange.length, version: version))
   withUnsafeMutablePointer(to: &header) { header in
     _ = MHD_get_connection_values(
       connection, .HEADER_KIND,
@@ -169,25 +188,47 @@ private func readHeader(
         return .YES
       }, header)
   }
-  // HTTP/1.0 cannot change to another protocol.
-  let isOld = strcmp(version, "HTTP/1.1") != 0
-  let end = method + quake_mhd_header_size(connection)
+  // A later version is read like 1.1.
+  let isOld = strcmp(version, "HTTP/1.0") == 0
+  let method = String(cString: methodText)
+  let end = methodText + quake_mhd_header_size(connection)
   let isWhole = !HeaderLayout.isNeeded || header.layout.isWhole(endingAt: end)
   let problem =
     exchange.target.utf8.contains(0x20) || !isWhole
-    ? "The header has a zero byte, a misplaced blank, or a field on more than one line."
-    : HeaderFraming.problem(of: header.fields, isOld: isOld)
+    ? "The header has a zero byte, a misplaced blank, a field on more than one line, or a line without CRLF."
+    : HeaderFraming.problem(ofMethod: method)
+      ?? HeaderFraming.problem(of: header.fields, isOld: isOld)
+  // HTTP/1.0 cannot change to another protocol.
   if isOld { header.fields.remove("upgrade") }
   let address = record(of: connection)?.address ?? ""
   let (request, match, failure) = context.service.read(
-    method: String(cString: method), target: exchange.target, headers: header.fields,
+    method: method, target: exchange.target, headers: header.fields,
     address: address)
   exchange.state.withLock { state in
     state.request = request
     state.match = match
     state.failure = problem.map { HTTPError(400, $0, ["Connection": "close"]) } ?? failure
+    state.isChunked = header.fields["transfer-encoding"] != nil
     state.phase = .reading
   }
+}
+
+/// Refuses fields after a body in chunks that say where a body ends, or for whom it is.
+private func checkTrailer(_ exchange: Exchange, _ connection: OpaquePointer) {
+  guard exchange.state.withLock({ $0.isChunked }) else { return }
+  var fields = HeaderFields()
+  withUnsafeMutablePointer(to: &fields) { fields in
+    _ = MHD_get_connection_values(
+      connection, .FOOTER_KIND,
+      { closure, _, name, value in
+        guard let closure, let name, let value else { return .YES }
+        closure.assumingMemoryBound(to: HeaderFields.self).pointee.append(
+          String(cString: name), String(cString: value))
+        return .YES
+      }, fields)
+  }
+  guard let problem = HeaderFraming.problem(ofTrailer: fields) else { return }
+  exchange.state.withLock { $0.failure = HTTPError(400, problem) }
 }
 
 private func readBody(
@@ -242,9 +283,14 @@ private func answer(
 private func queue(
   _ exchange: Exchange, on connection: OpaquePointer, _ context: MicrohttpdContext
 ) -> MHD_Result {
-  let (request, response) = exchange.state.withLock { ($0.request, $0.response) }
+  let (request, response, isChunked) = exchange.state.withLock {
+    ($0.request, $0.response, $0.isChunked)
+  }
   guard let request, let response else { return .NO }
-  let reply = Reply(response, to: request)
+  var reply = Reply(response, to: request)
+  // The library also reads chunks whose lines end without a carriage return, where a proxy may see another end of the
+  // body. What follows one is not read.
+  if isChunked { reply.headers.appendIfAbsent("Connection", "close") }
   guard let made = makeResponse(reply, exchange, connection, context) else { return .NO }
   defer { MHD_destroy_response(made) }
   for field in reply.headers.fields {
@@ -260,7 +306,9 @@ private func queue(
     case .stream, .upgrade: state.sentSize = nil
     }
   }
-  return MHD_queue_response(connection, UInt32(reply.status), made)
+  let isQueued = quake_mhd_queue_response(
+    UnsafeMutableRawPointer(connection), UInt32(reply.status), UnsafeMutableRawPointer(made))
+  return isQueued == 0 ? .NO : .YES
 }
 
 private func makeResponse(

@@ -1,5 +1,6 @@
 import Basics
 import CMicrohttpd
+import CMicrohttpdReplies
 import Glibc
 import Synchronization
 
@@ -45,8 +46,9 @@ final class MicrohttpdServer: Sendable {
     options.idle_seconds = UInt32(settings.requestTimeout.inSeconds) + 30
     options.threads = settings.threads > 1 ? UInt32(settings.threads) : 0
     options.connection_memory = settings.connectionMemory
-    // Version 0.9 would close connections without an answer, or with one of its own.
+    // Version 0.9 would close some connections without an answer.
     options.strict = HeaderLayout.isNeeded ? 0 : 1
+    quake_mhd_answer_unreadable { refuseUnreadable($0, $1) }
     let started = withUnsafePointer(to: &options) { quake_mhd_start($0) }
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
     guard started != nil else {

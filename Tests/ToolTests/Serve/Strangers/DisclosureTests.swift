@@ -97,12 +97,15 @@ import Testing
     }
     let database = try TestDatabase()
     let plain = try ServerProcess(database)
-    for host in ["localhost", "LOCALHOST.:80", "127.0.0.1:1", "[::1]:8080", "quakes.localhost"] {
+    for host in [
+      "localhost", "LOCALHOST.:80", "127.0.0.1:1", "[::1]:8080", "quakes.localhost",
+      "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]:80",
+    ] {
       #expect(try status(plain, host) == 200, "\(host)")
     }
     for host in [
       "evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "",
-      "192.0.2.1", "[2001:db8::1]", "quakes.example.org",
+      "192.0.2.1", "[2001:db8::1]", "quakes.example.org", "[::ffff:192.0.2.1]", "127.1",
     ] {
       #expect(try status(plain, host) == 421, "\(host)")
     }

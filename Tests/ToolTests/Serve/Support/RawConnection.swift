@@ -22,10 +22,15 @@ final class RawConnection {
   let descriptor: Int32
   private var received: [UInt8] = []
 
-  init(port: Int, patience: Duration = ToolProcess.patience) throws {
+  convenience init(port: Int, patience: Duration = ToolProcess.patience) throws {
     guard let descriptor = LocalSocket.connect(toPort: port) else {
       throw Failure(description: "could not connect to port \(port)")
     }
+    self.init(descriptor, patience: patience)
+  }
+
+  /// Takes over a socket, and closes it in the end.
+  init(_ descriptor: Int32, patience: Duration = ToolProcess.patience) {
     self.descriptor = descriptor
     var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
     setsockopt(

@@ -1,0 +1,44 @@
+#define _GNU_SOURCE  // RTLD_NEXT
+#include "CMicrohttpdReplies.h"
+
+#include <dlfcn.h>
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+typedef enum MHD_Result (*queue_function)(struct MHD_Connection *, unsigned int,
+                                          struct MHD_Response *);
+
+static _Atomic(quake_mhd_refusal) answer;
+
+void quake_mhd_answer_unreadable(quake_mhd_refusal refusal) { atomic_store(&answer, refusal); }
+
+static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status,
+                             struct MHD_Response *response) {
+  static _Atomic(queue_function) original;
+  queue_function function = atomic_load_explicit(&original, memory_order_relaxed);
+  if (!function) {
+    function = (queue_function)dlsym(RTLD_NEXT, "MHD_queue_response");
+    atomic_store_explicit(&original, function, memory_order_relaxed);
+  }
+  return function ? function(connection, status, response) : MHD_NO;
+}
+
+int quake_mhd_queue_response(void *connection, unsigned int status, void *response) {
+  return queue(connection, status, response) == MHD_YES;
+}
+
+// libmicrohttpd has no setting for its own error pages, which are HTML, and of which it sends two heads for a
+// Content-Length that it cannot read. It sends them with this function of its interface, and the dynamic linker takes
+// the program's function of that name for the library's calls as well. If the library is built so that it calls only
+// its own, its pages are sent.
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status,
+                                   struct MHD_Response *response) {
+  quake_mhd_refusal refusal = atomic_load(&answer);
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  // Only the connections of QuakeServer have a context, and it queues its answers with the function above.
+  if (!refusal || !info || !info->socket_context) return queue(connection, status, response);
+  refusal(info->socket_context, status);
+  return MHD_NO;  // the library closes the connection
+}
