@@ -53,8 +53,10 @@ let package = Package(
   targets: [
     // C libraries, from the system's packages.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    // What the server stands on: HTTP, and in a module of its own WebSocket. Its module map links both.
     .systemLibrary(
-      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev", "libwslay-dev"])]),
     // Takes the place of libmicrohttpd's own error pages.
     .target(name: "CMicrohttpdReplies", dependencies: ["CMicrohttpd"]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
@@ -62,7 +64,6 @@ let package = Package(
     .systemLibrary(
       name: "CCompression", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev", "libzstd-dev"])]),
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
-    .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .systemLibrary(
       name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     // A small C interface in front of simdjson, which is C++. Without pkg-config: the package manager warns about a
@@ -150,7 +151,7 @@ let package = Package(
       dependencies: [
         "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory", "QuakeSchema",
         "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux", "CLibcrypto",
-        "CMicrohttpd", "CMicrohttpdReplies", "CPage", "CWslay",
+        "CMicrohttpd", "CMicrohttpdReplies", "CPage",
       ],
       swiftSettings: unoptimisedInTests),
     .testTarget(
