@@ -73,7 +73,7 @@ import Testing
     }
 
     let isDone = Atomic<Bool>(false)
-    let longest = Mutex<Duration>(.zero)
+    let times = Mutex<[Duration]>([])
     let written = Tally()
     let (store, scripts, port) = (database, expansion(), server.port)
     try BackgroundThread.run(3) { number in
@@ -98,12 +98,15 @@ import Testing
             "GET", "/v1/quakes?limit=5", ["Connection": "close"])
           try #require(answer.status == 200, "\(answer.text)")
           let time = ContinuousClock.now - begun
-          longest.withLock { $0 = max($0, time) }
+          times.withLock { $0.append(time) }
         } while !isDone.load(ordering: .relaxed)
       }
     }
     // The quiet machine of the soak keeps the promise exactly.
-    if Tools.isSoak { #expect(longest.withLock { $0 } < .seconds(1)) }
+    if Tools.isSoak {
+      let long = times.withLock { $0.filter { $0 > .seconds(1) } }
+      #expect(long.isEmpty, "\(long.count) of \(times.withLock { $0.count }) reads: \(long)")
+    }
     #expect(try database.value("select count(*) from quake.quake where hemisphere is null") == "0")
 
     // They connect again, and go on.
