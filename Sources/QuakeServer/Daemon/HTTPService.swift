@@ -82,12 +82,8 @@ final class HTTPService: Sendable {
       request.query = decoded.query
       try limits.request(request.client)
       try checkHost(request, decoded.authority)
-      if let length = headers["content-length"] {
-        guard let size = Int(length), size >= 0 else {
-          throw HTTPError(400, "The header Content-Length is not a number of bytes.")
-        }
-        try checkBody(size)
-      }
+      // libmicrohttpd has refused what is no number.
+      if let length = headers["content-length"] { try checkBody(Int(length) ?? .max) }
       if request.method == .options, request.path == "*" || table.allowed(request.segments) != nil {
         return (request, nil, nil)
       }
@@ -141,7 +137,7 @@ final class HTTPService: Sendable {
     // A client may send the field itself: the proxy adds the address that it sees at the end.
     guard let last = headers.list("x-forwarded-for")?.split(separator: ",").last else { return nil }
     let address = String(last.filter { $0 != " " })
-    return address.isEmpty || address.utf8.count > 64 ? nil : address
+    return address.isEmpty || address.utf8.count > 64 ? nil : AddressGroup.plain(address)
   }
 
   private func baseURL(_ headers: HeaderFields, isTrusted: Bool) -> String {
