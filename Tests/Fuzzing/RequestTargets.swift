@@ -107,7 +107,10 @@ enum RequestTargets {
       }
       for url in [nil, "https://quake.example.org/x"] {
         let names = HostNames(listen: ListenAddress(host: "127.0.0.1", port: 1), publicURL: url)
-        _ = names.accept(host, isHealth: false)
+        let address = HostAddress(host)
+        _ = names.accept(address, isHealth: false)
+        guard let address, case .name(let name) = address.host else { continue }
+        require(HostAddress("\(name):\(address.port)") == address, "\(address) comes back")
       }
       _ = TileURL(host)
     }

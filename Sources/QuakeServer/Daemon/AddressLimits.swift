@@ -116,6 +116,18 @@ struct AddressGroup: Equatable {
   /// How many times as much as one of its networks a site may do.
   static let site = 4
 
+  /// An address as its client has it: an IPv4 address in IPv6 form, as on a socket of both, is one of IPv4.
+  static func plain(_ address: String) -> String {
+    var bytes = in6_addr()
+    guard address.utf8.first == UInt8(ascii: ":"), inet_pton(AF_INET6, address, &bytes) == 1 else {
+      return address
+    }
+    return withUnsafeBytes(of: &bytes) { bytes in
+      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+      return isMapped ? bytes[12...].map(String.init).joined(separator: ".") : address
+    }
+  }
+
   /// The groups that an address belongs to, the smallest first.
   ///
   /// With IPv6 one client has a whole network of 64 bits, from which it takes any address that it wants, and a site

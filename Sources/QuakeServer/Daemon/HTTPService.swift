@@ -82,12 +82,8 @@ final class HTTPService: Sendable {
       request.query = decoded.query
       try limits.request(request.client)
       try checkHost(request, decoded.authority)
-      if let length = headers["content-length"] {
-        guard let size = Int(length), size >= 0 else {
-          throw HTTPError(400, "The header Content-Length is not a number of bytes.")
-        }
-        try checkBody(size)
-      }
+      // libmicrohttpd has refused what is no number.
+      if let length = headers["content-length"] { try checkBody(Int(length) ?? .max) }
       if request.method == .options, request.path == "*" || table.allowed(request.segments) != nil {
         return (request, nil, nil)
       }
@@ -110,17 +106,21 @@ final class HTTPService: Sendable {
   ///
   /// - Parameter authority: The name in the target, if the client sent a whole address.
   private func checkHost(_ request: Request, _ authority: String?) throws(HTTPError) {
-    let host = request.headers["host"]
-    if let authority {
-      let named = HostAddress(authority)
-      guard named != nil, host == nil || host.flatMap({ HostAddress($0) }) == named else {
-        throw HTTPError(
-          400, "The address of the request and the header Host do not name the same server.",
-          ["Connection": "close"])
-      }
+    // A request of HTTP/1.0 may name none; no browser sends it.
+    guard let text = request.headers["host"] ?? authority else { return }
+    let host = HostAddress(text)
+    guard host != nil || text.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else {
+      throw HTTPError(
+        400, "The header Host is not the name or the address of a server.",
+        ["Connection": "close"])
+    }
+    if let authority, host == nil || HostAddress(authority) != host {
+      throw HTTPError(
+        400, "The address of the request and the header Host do not name the same server.",
+        ["Connection": "close"])
     }
     let isHealth = request.path == "/healthz" || request.path == "/readyz"
-    guard settings.hosts?.accept(host ?? authority, isHealth: isHealth) ?? true else {
+    guard settings.hosts?.accept(host, isHealth: isHealth) ?? true else {
       throw HTTPError(
         421,
         "The name in the header Host is not one of this server. Its operator can set it with --public-url."
@@ -141,7 +141,7 @@ final class HTTPService: Sendable {
     // A client may send the field itself: the proxy adds the address that it sees at the end.
     guard let last = headers.list("x-forwarded-for")?.split(separator: ",").last else { return nil }
     let address = String(last.filter { $0 != " " })
-    return address.isEmpty || address.utf8.count > 64 ? nil : address
+    return address.isEmpty || address.utf8.count > 64 ? nil : AddressGroup.plain(address)
   }
 
   private func baseURL(_ headers: HeaderFields, isTrusted: Bool) -> String {

@@ -3,8 +3,8 @@ import Glibc
 /// The name or the numeric address of a server, and its port: `quakes.example.org`, `127.0.0.1:8080`, `[::1]:8080`.
 struct HostAddress: Equatable {
   enum Host: Equatable {
-    /// The bytes of an IPv6 address; an IPv4 address in its form of IPv6.
-    case numeric([UInt8])
+    /// The two halves of an IPv6 address; an IPv4 address in its form of IPv6.
+    case numeric(UInt64, UInt64)
     /// A name in small letters, without a dot at its end.
     case name(String)
   }
@@ -15,56 +15,81 @@ struct HostAddress: Equatable {
 
   /// Reads the text of a `Host` field, with the blanks around it, or the same part of a URL; nil if it has another form.
   init?(_ text: String) {
-    var text = text[...].drop { $0 == " " || $0 == "\t" }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    let rest: Substring
-    if text.hasPrefix("[") {
-      guard let end = text.firstIndex(of: "]"),
-        let address = Self.address6(text[..<end].dropFirst())
-      else { return nil }
-      host = .numeric(address)
-      rest = text[end...].dropFirst()
-    } else {
-      let name = text.prefix { $0 != ":" }
-      guard let read = Host(name: name) else { return nil }
-      host = read
-      rest = text[name.endIndex...]
-    }
-    guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
-    let digits = rest.dropFirst()
-    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    let number = digits.isEmpty ? 80 : Int(digits)
-    guard let number, number <= 65_535 else { return nil }
-    port = number
+    var text = text
+    let read = text.withUTF8 { Self.read($0[...]) }
+    guard let read else { return nil }
+    (host, port) = read
   }
 
-  /// The bytes of an IPv6 address; nil if the text is none.
-  fileprivate static func address6(_ text: Substring) -> [UInt8]? {
-    var address = in6_addr()
-    guard inet_pton(AF_INET6, String(text), &address) == 1 else { return nil }
-    return withUnsafeBytes(of: &address) { Array($0) }
+  private static func read(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> (Host, Int)? {
+    var bytes = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+    while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+    let host: Host?
+    let rest: Slice<UnsafeBufferPointer<UInt8>>
+    if bytes.first == UInt8(ascii: "[") {
+      guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      host = Host(address6: bytes[..<end].dropFirst())
+      rest = bytes[end...].dropFirst()
+    } else {
+      let end = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+      host = Host(name: bytes[..<end])
+      rest = bytes[end...]
+    }
+    guard let host, rest.isEmpty || rest.first == UInt8(ascii: ":") else { return nil }
+    guard rest.count > 1 else { return (host, 80) }
+    var port = 0
+    for digit in rest.dropFirst() {
+      guard (0x30...0x39).contains(digit), port < 10_000 else { return nil }
+      port = port * 10 + Int(digit - 0x30)
+    }
+    return port <= 65_535 ? (host, port) : nil
   }
 }
 
 extension HostAddress.Host {
-  /// Reads a name or an IPv4 address; nil if it has a character that no name has.
-  init?(name: Substring) {
-    var address = in_addr()
-    if inet_pton(AF_INET, String(name), &address) == 1 {
-      self = .numeric(Self.mapped + withUnsafeBytes(of: &address) { Array($0) })
-      return
-    }
-    let short = name.hasSuffix(".") ? name.dropLast() : name
-    guard !short.isEmpty, short.utf8.allSatisfy(Self.isNameCharacter) else { return nil }
-    self = .name(short.lowercased())
-  }
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   /// Reads the host of an address to listen on, which has no brackets.
   init?(listening text: String) {
-    if let address = HostAddress.address6(text[...]) {
-      self = .numeric(address)
-    } else {
-      self.init(name: text[...])
+    var text = text
+    let read = text.withUTF8 { Self(address6: $0[...]) ?? Self(name: $0[...]) }
+    guard let read else { return nil }
+    self = read
+  }
+
+  /// Reads an IPv6 address; nil if the text is none.
+  fileprivate init?(address6 bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+    var address = in6_addr()
+    guard Self.read(bytes, AF_INET6, &address) else { return nil }
+    let halves = withUnsafeBytes(of: &address) {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    self = .numeric(UInt64(bigEndian: halves.0), UInt64(bigEndian: halves.1))
+  }
+
+  /// Reads a name or an IPv4 address; nil if it has a character that no name has.
+  fileprivate init?(name bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+    let short = bytes.last == UInt8(ascii: ".") ? bytes.dropLast() : bytes
+    var address = in_addr()
+    if let first = short.first, (0x30...0x39).contains(first), Self.read(short, AF_INET, &address) {
+      self = .numeric(0, Self.mapped | UInt64(UInt32(bigEndian: address.s_addr)))
+      return
+    }
+    guard let last = short.last, last != UInt8(ascii: "."), short.allSatisfy(Self.isNameCharacter)
+    else { return nil }
+    self = .name(String(decoding: short, as: UTF8.self).lowercased())
+  }
+
+  /// Reads a numeric address of a family into the bytes of its type.
+  private static func read<Address>(
+    _ bytes: Bytes, _ family: Int32, _ address: inout Address
+  ) -> Bool {
+    let longest = Int(INET6_ADDRSTRLEN)
+    guard bytes.count < longest else { return false }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: longest) { text in
+      for (index, byte) in bytes.enumerated() { text[index] = CChar(bitPattern: byte) }
+      text[bytes.count] = 0
+      return inet_pton(family, text.baseAddress, &address) == 1
     }
   }
 
@@ -72,14 +97,13 @@ extension HostAddress.Host {
   var isLoopback: Bool {
     switch self {
     case .name(let name): name == "localhost" || name.hasSuffix(".localhost")
-    case .numeric(let bytes):
-      bytes.starts(with: Self.mapped) ? bytes[12] == 127 : bytes == Self.loopback
+    case .numeric(0, let low): low == 1 || low >> 24 == Self.mapped >> 24 | 127
+    case .numeric: false
     }
   }
 
-  /// The beginning of an IPv4 address in IPv6 form.
-  private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
-  private static let loopback = [UInt8](repeating: 0, count: 15) + [1]
+  /// The half of an IPv4 address in IPv6 form that says what it is.
+  private static let mapped: UInt64 = 0xFFFF << 32
 
   private static func isNameCharacter(_ byte: UInt8) -> Bool {
     switch byte {

@@ -18,13 +18,15 @@ struct HostNames: Sendable {
     }
   }
 
-  /// Whether a request may have a value of `Host`. Without one it is of HTTP/1.0, which no browser sends.
+  /// Whether a request may call the server so.
   ///
-  /// - Parameter isHealth: Whether it asks only for the server's health, as a load balancer does by an address.
-  func accept(_ text: String?, isHealth: Bool) -> Bool {
-    guard let text, isLoopback || isNamed else { return true }
+  /// - Parameters:
+  ///   - host: The value of `Host`; nil if it is empty.
+  ///   - isHealth: Whether it asks only for the server's health, as a load balancer does by an address.
+  func accept(_ host: HostAddress?, isHealth: Bool) -> Bool {
+    guard isLoopback || isNamed else { return true }
     if isHealth, !isLoopback { return true }
-    guard let host = HostAddress(text)?.host else { return false }
+    guard let host = host?.host else { return false }
     return host == publicHost || host.isLoopback
   }
 }

@@ -23,11 +23,6 @@ enum HeaderFraming {
     let hosts = headers.count("host")
     guard hosts < 2 else { return "The header Host must be given once." }
     guard isOld || hosts == 1 else { return "The header Host is missing." }
-    if let host = headers["host"], !host.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }),
-      HostAddress(host) == nil
-    {
-      return "The header Host is not the name or the address of a server."
-    }
     let lengths = headers.count("content-length")
     guard lengths < 2 else { return "The header Content-Length must be given once." }
     let codings = headers.count("transfer-encoding")

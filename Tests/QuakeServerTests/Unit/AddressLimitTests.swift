@@ -19,6 +19,15 @@ import Testing
     #expect(limits.owner("2001:db8:1:1::1") != limits.owner("2001:db8:1:2::1"))
   }
 
+  @Test func anIPv4AddressInIPv6FormIsOneOfIPv4() {
+    for text in ["::ffff:192.0.2.1", "::FFFF:c000:201", "192.0.2.1"] {
+      #expect(AddressGroup.plain(text) == "192.0.2.1", "\(text)")
+    }
+    for text in ["::1", "::ffff:0:c000:201", "::c000:201", "2001:db8::1", "fe80::1%eth0", ":", ""] {
+      #expect(AddressGroup.plain(text) == text)
+    }
+  }
+
   @Test func theNetworksOfASiteHaveALimitInSum() {
     let limits = limits(connections: 2)
     var open = 0

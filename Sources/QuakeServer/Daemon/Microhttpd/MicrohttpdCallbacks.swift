@@ -17,8 +17,8 @@ private func text(of address: UnsafePointer<sockaddr>) -> String {
       ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
   var host = [CChar](repeating: 0, count: 64)
   guard getnameinfo(address, length, &host, 64, nil, 0, NI_NUMERICHOST) == 0 else { return "" }
-  let name = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  return name.hasPrefix("::ffff:") ? String(name.dropFirst(7)) : name
+  return AddressGroup.plain(
+    String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
 }
 
 /// Whether a client may connect.

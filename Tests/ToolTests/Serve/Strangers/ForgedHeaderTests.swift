@@ -32,6 +32,9 @@ import Testing
     // The proxy adds the address that it sees after what the client has sent.
     #expect(try allowance(behindProxy) { "198.51.100.\($0), 192.0.2.1" } < 40)
     #expect(try allowance(behindProxy) { "192.0.2.\(100 + $0)" } == 40)
+    // A proxy that listens on both families names its IPv4 clients so. They are no network of IPv6.
+    #expect(try allowance(behindProxy) { "::ffff:192.0.2.\(200 + $0)" } == 40)
+    #expect(try allowance(behindProxy) { _ in "::ffff:192.0.2.1" } < 40)
   }
 
   @Test func aClientCannotClaimAnotherHost() throws {

@@ -79,6 +79,13 @@ import Testing
         "an enormous length", 413,
         post("\(host)Content-Length: 99999999999999999999999\r\n\r\nabc")
       ),
+      (
+        "a length beyond Int", 413,
+        post("\(host)Content-Length: 9223372036854775808\r\n\r\nabc")
+      ),
+      (
+        "the largest length", 413, post("\(host)Content-Length: 18446744073709551615\r\n\r\nabc")
+      ),
       ("a field without a colon", 400, get("\(host)Accept\r\n\r\n")),
       ("a first field without a colon", 400, get("Accept\r\n\(host)\r\n")),
       ("a zero in a name", 400, get("\(host)Ac\u{0}cept: a\r\nX: 1\r\n\r\n")),
