@@ -40,6 +40,7 @@ mkdir -p "$doc/examples"
 cp deploy/quake-status.service deploy/quake-status.timer "$doc/examples/"
 sed -i 's|/usr/local/bin/|/usr/bin/|' "$doc/examples/quake-status.service"
 cp README.md "$doc/"
+deploy/packages/inventory.py deb "$version" "$root" "$doc/quake.spdx.json"
 gzip -9nc CHANGELOG.md >"$doc/NEWS.md.gz"
 maintainer='Quake contributors <maintainers@quake.invalid>'
 printf 'quake-tools (%s) unstable; urgency=medium\n\n  * See NEWS.md.gz.\n\n -- %s  %s\n' \

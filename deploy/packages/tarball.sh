@@ -15,6 +15,8 @@ cp LICENSE README.md CHANGELOG.md "$work/$name/share/doc/quake/"
 cp /usr/share/doc/libwslay1/copyright "$work/$name/share/doc/quake/copyright-wslay"
 cp /usr/share/doc/libsimdjson14/copyright "$work/$name/share/doc/quake/copyright-simdjson"
 cp /usr/share/doc/libinih1/copyright "$work/$name/share/doc/quake/copyright-inih"
+SOURCE_DATE_EPOCH=$epoch deploy/packages/inventory.py generic "$version" "$work/$name" \
+  "$work/$name/share/doc/quake/quake.spdx.json"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w --mtime="@$epoch" -cf - "$name" \
   | xz -9 >"$work/$name.tar.xz"
 echo "$work/$name.tar.xz: $(stat -c %s "$work/$name.tar.xz") bytes"
