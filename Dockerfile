@@ -13,7 +13,7 @@ FROM debian:${DEBIAN_VERSION}-slim
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
       ca-certificates libcurl4t64 libexpat1 libmicrohttpd12t64 libpq5 libssl3t64 libzstd1 zlib1g \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
+ && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 quake \
  && useradd --system --uid 10001 --gid quake --home-dir /nonexistent --shell /usr/sbin/nologin quake \
  # For a volume with state files: it can be written to whatever user id the container is run with.

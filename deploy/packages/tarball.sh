@@ -7,7 +7,7 @@ epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 deploy/packages/program.sh portable '$ORIGIN/../lib/quake'
 work=.build/packages
 name=quake-$version-linux-x86_64
-rm -rf "$work/$name"
+rm -rf "$work/$name" "$work"/quake-*-linux-x86_64.tar.xz
 deploy/packages/files.sh portable "$work/$name"
 install -D -m 644 "$(readlink -f /usr/lib/x86_64-linux-gnu/libwslay.so.1)" "$work/$name/lib/quake/libwslay.so.1"
 mkdir -p "$work/$name/share/doc/quake"
