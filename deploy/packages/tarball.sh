@@ -16,5 +16,5 @@ cp /usr/share/doc/libwslay1/copyright "$work/$name/share/doc/quake/copyright-wsl
 cp /usr/share/doc/libsimdjson14/copyright "$work/$name/share/doc/quake/copyright-simdjson"
 cp /usr/share/doc/libinih1/copyright "$work/$name/share/doc/quake/copyright-inih"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w --mtime="@$epoch" -cf - "$name" \
-  | xz -9 >"$work/$name.tar.xz"
+  | xz -9 -T 1 >"$work/$name.tar.xz"
 echo "$work/$name.tar.xz: $(stat -c %s "$work/$name.tar.xz") bytes"
