@@ -46,7 +46,7 @@ doc=$root/usr/share/doc/quake-tools
 mkdir -p "$doc/examples"
 cp deploy/quake-status.service deploy/quake-status.timer "$doc/examples/"
 sed -i 's|/usr/local/bin/|/usr/bin/|' "$doc/examples/quake-status.service"
-cp README.md "$doc/"
+cp README.md "$from/README.Debian" "$doc/"
 gzip -9nc CHANGELOG.md >"$doc/NEWS.md.gz"
 maintainer='Quake contributors <maintainers@quake.invalid>'
 printf 'quake-tools (%s) unstable; urgency=medium\n\n  * See NEWS.md.gz.\n\n -- %s  %s\n' \
