@@ -213,7 +213,14 @@ wheel: build ## make a Python wheel, for machines on which nobody can become roo
 .PHONY: test-packages
 test-packages: tarball wheel ## try the packages in fresh roots of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
 	deploy/packages/test.sh .build/packages/quake-*-linux-x86_64.tar.xz
-	deploy/packages/test-wheel.sh .build/packages/quake_tools-*.whl
+	for release in bookworm trixie; do
+		deploy/packages/test-wheel.sh .build/packages/quake_tools-*.whl $$release
+	done
+
+BUILDER := docker
+.PHONY: image
+image: tarball ## make a container image from the tarball (BUILDER=podman, BUILDER=buildah)
+	$(BUILDER) build --tag quake .
 
 .PHONY: clean
 clean: ## remove what was built

@@ -18,5 +18,5 @@ cp /usr/share/doc/libinih1/copyright "$work/$name/share/doc/quake/copyright-inih
 SOURCE_DATE_EPOCH=$epoch deploy/packages/inventory.py generic "$version" "$work/$name" \
   "$work/$name/share/doc/quake/quake.spdx.json"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w --mtime="@$epoch" -cf - "$name" \
-  | xz -9 >"$work/$name.tar.xz"
+  | xz -9 -T 1 >"$work/$name.tar.xz"
 echo "$work/$name.tar.xz: $(stat -c %s "$work/$name.tar.xz") bytes"
