@@ -207,8 +207,8 @@ deb: build ## make the package for Debian 12 and 13
 	deploy/packages/deb.sh
 
 .PHONY: test-packages
-test-packages: tarball ## try the tarball in fresh roots of Debian 12 and 13 (as root, with Debian's mirror)
-	deploy/packages/test.sh .build/packages/quake-*-linux-x86_64.tar.xz
+test-packages: tarball deb ## try the packages on fresh machines of Debian 12 and 13 (as root, with Debian's mirror)
+	deploy/packages/test.sh
 
 .PHONY: clean
 clean: ## remove what was built
