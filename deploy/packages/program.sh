@@ -6,6 +6,7 @@
 # packages names in QUAKE_MIGRATIONS an object with the migrations of another release.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+export LC_ALL=C
 release=$(readlink -f .build/release)
 work=$PWD/.build/packages
 out=$work/$1
@@ -34,8 +35,9 @@ fi
 cp "$(pkg-config --variable=libdir inih)/libinih.a" "$(g++ -print-file-name=libstdc++.a)" "$work/lib/"
 
 clang -c -O2 -fPIC -Wall deploy/packages/quake.c -o "$work/quake.o"
-# The C++ library inside must not serve libraries that bring their own.
-echo '{ local: *; };' >"$work/exports"
+# The C++ library inside must not serve libraries that bring their own. Sources/CMicrohttpdReplies answers in the place
+# of libmicrohttpd, which finds it by name.
+echo '{ global: MHD_queue_response; local: *; };' >"$work/exports"
 for tool in ingest watch query admin serve; do
   cat "$release/quake-$tool.product/Objects.LinkFileList"
 done | sort -u >"$work/objects"
