@@ -59,6 +59,9 @@ static const unsigned char migration_0016[] = {
 static const unsigned char migration_0017[] = {
 #embed "../../migrations/0017_server.sql"
 };
+static const unsigned char migration_0018[] = {
+#embed "../../migrations/0018_losses.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -79,6 +82,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0015_statistics.sql", migration_0015),
     MIGRATION("0016_history_chain.sql", migration_0016),
     MIGRATION("0017_server.sql", migration_0017),
+    MIGRATION("0018_losses.sql", migration_0018),
 };
 
 const struct quake_migration *quake_migration(size_t index) {
