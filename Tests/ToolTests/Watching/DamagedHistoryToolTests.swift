@@ -61,7 +61,7 @@ import Testing
       // Cursors of pages of the history that was there before.
       targets += [
         "/v1/history?page=\(cursor):0", "/v1/history?descending&page=\(cursor):0",
-        "/v1/diff?from=0&page=\(cursor)~\(cursor)~l1", "/v1/diff?from=\(cursor)&to=0",
+        "/v1/diff?from=0&page=\(cursor)~\(cursor)~0~~l1", "/v1/diff?from=\(cursor)&to=0",
         "/v1/quakes?as-of=\(cursor)", "/v1/table?as-of=\(cursor)",
       ]
     }
