@@ -1,4 +1,4 @@
--- What readers notice: changes that are missing in a transaction.
+-- What readers notice: changes that are missing in a transaction, and a cursor that a restore has taken away.
 
 -- Changes that are missing
 
@@ -246,3 +246,32 @@ as $$
       or n.changed <> '{}'
    order by n.code collate "C"
 $$;
+
+-- Cursors that were removed
+
+-- A database that was restored from before a watcher's first start lacks its cursor, as if somebody had removed it.
+-- Only what was removed here is in this table.
+create table quake.watcher_removal (
+  name text not null,
+  created_at timestamptz not null,
+  constraint watcher_removal_pkey primary key (name)
+);
+comment on table quake.watcher_removal is 'the names of durable cursors that were removed, so that a watcher knows whether its cursor was removed or lost in a restore';
+comment on column quake.watcher_removal.name is 'the watcher''s name';
+comment on column quake.watcher_removal.created_at is 'when the last one of that name was created that was removed';
+
+create function quake.watcher__note_removal() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into quake.watcher_removal as r (name, created_at) values (old.name, old.created_at)
+  on conflict (name) do update set created_at = excluded.created_at
+   where r.created_at < excluded.created_at;
+  return null;
+end
+$$;
+revoke all on function quake.watcher__note_removal() from public;
+comment on function quake.watcher__note_removal() is 'notes that a durable cursor was removed';
+create trigger watcher_10_note_removal after delete on quake.watcher
+  for each row execute function quake.watcher__note_removal();

@@ -70,6 +70,8 @@ package enum PrivilegeTable {
         // `role` may be updated because a cursor may not have a role yet.
         .update: ["role", "holder", "token", "nonce", "changes", "moved_at", "seen_at"],
       ], columnRoles: [.watcher]),
+    // A trigger writes it, with the owner's privileges.
+    table("watcher_removal", select: Role.readers),
     // The records of imports.
     table(
       "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),
@@ -189,6 +191,7 @@ package enum PrivilegeTable {
       function("quake__record_delete()", [], isHistory: true),
       function("quake__record_truncate()", [], isHistory: true),
       function("quake__note_for_association()", []),
+      function("watcher__note_removal()", []),
       function("quake__refuse_code_change()", [], harmlessForPublic: true),
       function("quake__refuse_first_stored_change()", [], harmlessForPublic: true),
     ]
