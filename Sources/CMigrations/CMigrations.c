@@ -65,6 +65,9 @@ static const unsigned char migration_0018[] = {
 static const unsigned char migration_0019[] = {
 #embed "../../migrations/0019_feeds_and_retention.sql"
 };
+static const unsigned char migration_0020[] = {
+#embed "../../migrations/0020_losses.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -87,6 +90,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0017_server.sql", migration_0017),
     MIGRATION("0018_upgrades.sql", migration_0018),
     MIGRATION("0019_feeds_and_retention.sql", migration_0019),
+    MIGRATION("0020_losses.sql", migration_0020),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

@@ -16,7 +16,7 @@ enum PointTargets {
       words: ["9f3ac2d1", ".", "-", "~", ":", "oldest", "9223372036854775807", "0"],
       seeds: [
         "0", "1042.9f3ac2d1", "1042.9f3ac2d1 17", "1042.9f3ac2d1-17", "1042.9f3ac2d1:17",
-        "1042.9f3ac2d1~1043.00000001~us1",
+        "1042.9f3ac2d1~1043.00000001~0~~us1",
       ], check: checkTokens),
     FuzzTarget(
       name: "page-cursors", longest: 512,

@@ -36,17 +36,19 @@ package struct DurableCursor {
     return HistoryCursor(token: token, changes: changes)
   }
 
-  /// When the store was created, and the cursor; nil if there is none of that name.
+  /// When the store was created, and the cursor; nil if there is none of that name. When the last cursor of that name
+  /// was created that was removed; nil if none was.
   ///
-  /// The times tell both from others, also in a restored copy of the database.
+  /// The times tell them from others, also in a restored copy of the database.
   package func origin(
     over connection: Connection
-  ) throws(PostgresError) -> (store: Timestamp, cursor: Timestamp?) {
+  ) throws(PostgresError) -> (store: Timestamp, cursor: Timestamp?, removed: Timestamp?) {
     try connection.row(
       """
       select (select m.applied_at from quake.migration m order by m.version limit 1),
-             (select w.created_at from quake.watcher w where w.name = \(name))
-      """, format: .binary, as: (Timestamp, Timestamp?).self)
+             (select w.created_at from quake.watcher w where w.name = \(name)),
+             (select r.created_at from quake.watcher_removal r where r.name = \(name))
+      """, format: .binary, as: (Timestamp, Timestamp?, Timestamp?).self)
   }
 
   /// Moves the cursor to where its watcher begins; creates it if the name is new.

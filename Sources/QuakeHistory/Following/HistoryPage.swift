@@ -7,8 +7,8 @@ internal import QuakeModel
 /// primary key. It looks at no more than `scanned` versions at a time, so that it ends soon however few of
 /// them pass. The other, for a few events, reads the index on their codes and merges the results.
 ///
-/// The first form makes sure that no transaction is missing among those that it walks through, unless a condition
-/// selects transactions.
+/// The first form makes sure that no change is missing in the transactions that it walks through, and no transaction
+/// among them, unless a condition selects transactions.
 struct HistoryPage {
   /// The limits of a page.
   struct Limits {
@@ -142,6 +142,9 @@ struct HistoryPageSQL {
   /// Walks through the transactions in the order of the indexes, without sorting. The last version that a
   /// page examines is returned even if it does not pass, to tell where the next page begins.
   ///
+  /// Each transaction that the page walks through to its end must have as many versions as it had changes. So its
+  /// versions are numbered, and the number of versions in the transactions before follows from their counts.
+  ///
   /// - Parameter position: That of the version handed over last.
   func walk(from position: Int64?) -> SQL {
     // The limits are constants so that the planner knows them.
@@ -150,16 +153,22 @@ struct HistoryPageSQL {
       with page as materialized (
           select v.*, \(sql: passes) as passes
             from (
-              select \(sql: Self.transaction), v.*, row_number() over () as scanned
-                from (select * from quake.change_transaction t where \(sql: transactionConditions)
-                       order by t.token \(sql: direction) limit \(sql: oneMore)) t
-               cross join lateral (
-                 select v.*, \(sql: walkedPosition(from: "\(position)::bigint")) as position
+              select \(sql: Self.transaction), v.*, t.walked + v.nth as scanned,
+                     \(sql: isAscending ? "t.had - t.remaining - 1 + v.nth" : "t.remaining - v.nth") as position
+                from (\(sql: walkedTransactions(from: "\(position)::bigint", limit: oneMore))) t
+                left join lateral (
+                 select v.*, row_number() over (order by v.id \(sql: direction)) as nth,
+                        lead(v.id) over (order by v.id \(sql: direction)) is null as is_last
                    from quake.quake_version v
                   where v.transaction_id = t.transaction_id
                     and v.id \(sql: beyond) case when t.token = \(sql: transaction) then \(sql: version)
                                                 else \(sql: edge) end
-                  order by v.id \(sql: direction) limit \(sql: scanned)) v
+                  order by v.id \(sql: direction) limit \(sql: scanned)) v on true
+               -- A transaction without versions has one row without any.
+               where case when coalesce(v.is_last, true) and coalesce(v.nth, 0) <> t.remaining
+                          then quake.token__refuse_loss(t.token || '.' || t.nonce, t.had,
+                                                        t.had - t.remaining + coalesce(v.nth, 0))
+                          else v.id is not null end
                limit \(sql: scanned)) v
             \(sql: conditions.before)
            where v.scanned = \(sql: scanned) or \(sql: passes)
@@ -168,6 +177,27 @@ struct HistoryPageSQL {
         from page v
         \(sql: Self.previous)
        where \(sql: isWhole)
+      """
+  }
+
+  /// The transactions that a page walks through: how many changes each had, how many of them have not been handed
+  /// over, and how many versions the page has walked through before it.
+  ///
+  /// - Parameter position: That of the version handed over last.
+  private func walkedTransactions(from position: SQL, limit: SQL) -> SQL {
+    let had: SQL = "t.inserted + t.updated + t.deleted + t.truncated"
+    let remaining: SQL =
+      isAscending
+      ? "t.had - case when t.token = \(sql: transaction) then coalesce(\(sql: position) + 1, 0) else 0 end"
+      : "coalesce(case when t.token = \(sql: transaction) then \(sql: position) end, t.had)"
+    // Sums of bigint are numeric, which takes longer. As long as they are below 2^53, those of doubles are exact.
+    return """
+      select t.*, (sum(t.remaining::double precision) over (order by t.token \(sql: direction)
+                     rows unbounded preceding))::bigint - t.remaining as walked
+                        from (select t.*, \(sql: remaining) as remaining
+                                from (select t.*, \(sql: had) as had from quake.change_transaction t
+                                       where \(sql: transactionConditions)) t) t
+                       order by t.token \(sql: direction) limit \(sql: limit)
       """
   }
 
@@ -180,32 +210,19 @@ struct HistoryPageSQL {
       """
     return isAscending
       ? """
-      (select quake.history_is_whole(\(sql: transaction) - 1, (
-         select case when \(sql: isLast) then \(range.upTo)::bigint else max(p.token) end from page p)))
+      (select quake.history__changes(\(sql: transaction) - 1, (
+         select case when \(sql: isLast) then \(range.upTo)::bigint else max(p.token) end from page p)) >= 0)
       """
       : """
-      (select quake.history_is_whole((
+      (select quake.history__changes((
          select case when \(sql: isLast) then coalesce(\(range.after)::bigint, 0) else min(p.token) - 1 end
-           from page p), \(sql: transaction)))
+           from page p), \(sql: transaction)) >= 0)
       """
   }
 
   private var edge: SQL { isAscending ? "0" : SQL(trusted: "\(Self.lastVersion)") }
 
   private var passes: SQL { HistoryConditions.all(conditions.change) }
-
-  private func walkedPosition(from position: SQL) -> SQL {
-    let row: SQL = "row_number() over (order by v.id \(sql: direction))"
-    return isAscending
-      ? """
-      case when t.token = \(sql: transaction) then coalesce(\(sql: position), -1) else -1 end \
-      + \(sql: row)
-      """
-      : """
-      coalesce(case when t.token = \(sql: transaction) then \(sql: position) end,
-               t.inserted + t.updated + t.deleted + t.truncated) - \(sql: row)
-      """
-  }
 
   /// Merges the versions of some events, which come in the order of their ids for each event.
   ///

@@ -119,19 +119,34 @@ extension HistoryQueryCursor {
     try HistoryReader.verify(last.token, over: connection)
     let number = last.token.number
     let isInRange = number > range.after ?? 0 && number <= range.upTo
-    let found = try connection.firstRow(
+    let isAscending = order == .ascending
+    // Counted from the end at which the pages began, as positions are, so that a missing change shows at the other end.
+    let (place, direction): (SQL, SQL) =
+      isAscending
+      ? ("\(last.position)", "asc") : ("greatest(t.changes - 1 - \(last.position), 0)", "desc")
+    let (changes, found) = try connection.row(
       """
-      select v.id
-        from quake.change_transaction t
-        join quake.quake_version v on v.transaction_id = t.transaction_id
-       where t.token = \(number) order by v.id offset \(last.position) limit 1
-      """, as: Int64.self)
-    guard isInRange, let version = found else {
+      select t.changes,
+             (select v.id from quake.quake_version v
+               where v.transaction_id = t.transaction_id
+               order by v.id \(sql: direction) offset \(sql: place) limit 1)
+        from (select t.transaction_id, t.inserted + t.updated + t.deleted + t.truncated as changes
+                from quake.change_transaction t where t.token = \(number)) t
+      """, as: (Int64, Int64?).self)
+    guard isInRange, last.position < changes else {
       throw StoreError(
         .badData, "there is no change \(last) in this part of the history",
         hint: "Use the cursor that came with the page before, and the same conditions.")
     }
-    let isAscending = order == .ascending
+    guard let version = found else {
+      let held = try connection.row(
+        """
+        select count(*) from quake.change_transaction t
+          join quake.quake_version v on v.transaction_id = t.transaction_id
+         where t.token = \(number)
+        """, as: Int64.self)
+      throw HistoryLink.incomplete(last.token, changes: held)
+    }
     self.init(
       needed: isAscending ? number - 1 : range.after, transaction: number, version: version,
       position: last.position)

@@ -70,6 +70,8 @@ package enum PrivilegeTable {
         // `role` may be updated because a cursor may not have a role yet.
         .update: ["role", "holder", "token", "nonce", "changes", "moved_at", "seen_at"],
       ], columnRoles: [.watcher]),
+    // A trigger writes it, with the owner's privileges.
+    table("watcher_removal", select: Role.readers),
     // The records of imports.
     table(
       "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),
@@ -166,7 +168,8 @@ package enum PrivilegeTable {
       "distance(double precision, double precision, double precision, double precision)",
       "difference(text, text)", "versions(text)", "latest_token()", "oldest_token()",
       "token_at(timestamp with time zone)", "token_number(text)", "token__refuse_expired(text)",
-      "token__refuse_gap(text, text, text)", "history_is_whole(bigint, bigint)",
+      "token__refuse_gap(text, text, text)", "token__refuse_loss(text, bigint, bigint)",
+      "history_is_whole(bigint, bigint)", "history__changes(bigint, bigint)",
       "history_covers(bigint)", "purgeable_to(text, interval)", "feed_lock_key(text)",
       "feed_lock__take(text[])", "locality(text)", "region(text)",
       "quake__cell(double precision, double precision)",
@@ -193,6 +196,7 @@ package enum PrivilegeTable {
       function("quake__record_delete()", [], isHistory: true),
       function("quake__record_truncate()", [], isHistory: true),
       function("quake__note_for_association()", []),
+      function("watcher__note_removal()", []),
       function("quake__refuse_code_change()", [], harmlessForPublic: true),
       function("quake__refuse_first_stored_change()", [], harmlessForPublic: true),
     ]

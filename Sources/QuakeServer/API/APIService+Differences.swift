@@ -39,7 +39,7 @@ extension APIService {
           Changes that were undone later are left out. If `from` is later than `to`, the differences would \
           undo the changes in between. Each one is what `quake-query diff --json` prints. If there may be more, \
           the header `Link` has the address of the next page; `next` is its cursor, else null. All pages are \
-          between the points of the first one. A page may have fewer differences than `limit`, or none.
+          between the points of the first one, so each needs the same `from` and `to`. A page may have fewer differences than `limit`, or none.
           """,
         parameters: parameters,
         answers: [
@@ -59,14 +59,11 @@ extension APIService {
       throw HTTPError(400, "The parameter from is missing: a token, a number or a time.")
     }
     let from = try arguments.place(text)
-    let to = try arguments.string("to").map { try arguments.place($0) }
+    let upTo = arguments.string("to")
+    let to = try upTo.map { try arguments.place($0) }
     let limit = try arguments.integer("limit", in: 1...mostDifferences) ?? usualDifferences
-    let cursor = try arguments.string("page").flatMap { $0.isEmpty ? nil : $0 }.map { text in
-      guard let cursor = DifferenceCursor(text) else {
-        throw HTTPError(
-          400, "The cursor is malformed. Use the one that came with the page before, unchanged.")
-      }
-      return cursor
+    let cursor = try arguments.string("page").flatMap { $0.isEmpty ? nil : $0 }.map {
+      try DifferenceCursor($0, from: text, to: upTo ?? "")
     }
     let connection = context.connection
     let document = JSONDocument()
@@ -84,7 +81,9 @@ extension APIService {
       ) { difference in
         try document.element { try $0.difference(difference, drain: $1) }
       }
-      return code.map { DifferenceCursor(first: first, last: last, code: $0).description }
+      return code.map {
+        DifferenceCursor(first: first, last: last, from: text, to: upTo ?? "", code: $0).description
+      }
     }
     document.json.endArray()
     document.json.member("next", next)
@@ -96,24 +95,41 @@ extension APIService {
 }
 
 /// Where a page of differences begins. It holds the points of the history, which may be given as ages, so that all
-/// pages are between the same ones.
+/// pages are between the same ones; and how the request named them, since another request has other points.
 struct DifferenceCursor: CustomStringConvertible {
   let first, last: ChangeToken
+  /// What the request had as `from` and `to`; `to` is empty if it had none.
+  let from, to: String
   /// The code of the last event before the page.
   let code: String
 
-  init(first: ChangeToken, last: ChangeToken, code: String) {
-    (self.first, self.last, self.code) = (first, last, code)
+  init(first: ChangeToken, last: ChangeToken, from: String, to: String, code: String) {
+    (self.first, self.last, self.from, self.to, self.code) = (first, last, from, to, code)
+  }
+
+  /// Reads the cursor of a request, whose points must be those of the page before.
+  init(_ text: String, from: String, to: String) throws(HTTPError) {
+    guard let cursor = DifferenceCursor(text) else {
+      throw HTTPError(
+        400, "The cursor is malformed. Use the one that came with the page before, unchanged.")
+    }
+    guard cursor.from == from, cursor.to == to else {
+      throw HTTPError(
+        400,
+        "The cursor belongs to another request. Repeat from and to of the first page, unchanged.")
+    }
+    self = cursor
   }
 
   /// Reads a cursor; nil if it is malformed.
   init?(_ text: String) {
-    let parts = text.split(separator: "~", maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, let first = ChangeToken(String(parts[0])),
-      let last = ChangeToken(String(parts[1])), !parts[2].isEmpty, parts[2].utf8.count <= 1024
+    let parts = text.split(separator: "~", maxSplits: 4, omittingEmptySubsequences: false)
+      .map { String($0) }
+    guard parts.count == 5, let first = ChangeToken(parts[0]), let last = ChangeToken(parts[1]),
+      !parts[4].isEmpty, parts[4].utf8.count <= 1024
     else { return nil }
-    self.init(first: first, last: last, code: String(parts[2]))
+    self.init(first: first, last: last, from: parts[2], to: parts[3], code: parts[4])
   }
 
-  var description: String { "\(first)~\(last)~\(code)" }
+  var description: String { "\(first)~\(last)~\(from)~\(to)~\(code)" }
 }

@@ -47,26 +47,50 @@ final class NamedCursor {
     witness = try file(of: origin.store).map { WitnessKeeper($0, delivered) }
     // For the first write, if what is kept is older.
     if let stored, let created { witness?.note(stored, of: created) }
-    guard let kept = try witness?.file.load(), created == nil || kept.created == created else {
-      return stored
-    }
+    guard let kept = try witness?.file.load() else { return stored }
     switch try state(of: kept.cursor.token) {
     // Purged: only the cursor in the database can say what is missing.
     case .expired: return stored
     case nil:
-      // The cursor was removed, and not lost with the end of the history: the watcher begins anew.
-      guard let stored else { return nil }
-      delivered.replace(with: kept.delivered)
-      guard stored.isBefore(kept.cursor) else { return stored }
-      witness?.drop()
-      try durable.move(to: kept.cursor, over: connection)
-      return kept.cursor
+      let isRemoved = origin.removed.map { kept.created <= $0 } ?? false
+      return try resume(stored, kept, isRemoved: isRemoved)
     default:
       witness?.drop()
       delivered.replace(with: kept.delivered)
       advice = advice(witness?.file.path ?? "", stored)
       return kept.cursor
     }
+  }
+
+  /// Where to resume if the history has what the witness has.
+  ///
+  /// - Parameter isRemoved: Whether the witness is that of a cursor that was removed from the database.
+  private func resume(
+    _ stored: HistoryCursor?, _ kept: Witness, isRemoved: Bool
+  ) throws -> HistoryCursor? {
+    guard let stored, let created else {
+      // The cursor was removed, and not lost: the watcher begins anew.
+      guard !isRemoved else { return nil }
+      delivered.replace(with: kept.delivered)
+      try begin(at: kept.cursor)
+      diagnostics.warning(
+        """
+        watcher "\(durable.name)" has no cursor in the database, and none was removed there: continuing after \
+        \(kept.cursor.token), as its witness says
+        """,
+        hint: """
+          A restore or a failover has probably lost it. To begin anew, remove the cursor with "quake-admin watchers \
+          remove".
+          """)
+      return kept.cursor
+    }
+    // The cursor was removed, and made anew without this witness.
+    guard kept.created >= created else { return stored }
+    delivered.replace(with: kept.delivered)
+    guard stored.isBefore(kept.cursor) else { return stored }
+    witness?.drop()
+    try durable.move(to: kept.cursor, over: try source.connected())
+    return kept.cursor
   }
 
   /// What is wrong with a token; nil if it is one of this history.

@@ -8,9 +8,6 @@ enum HistoryWay: CaseIterable {
   case live, bulk, ascending, descending, transactions, changesSince, alertsSince
   case difference, differencePages
 
-  /// Whether it reads in commit order, and so compares the changes of each transaction with their number.
-  var countsChanges: Bool { self == .live || self == .bulk }
-
   /// How many changes, or events with differences, it reads after a token.
   func read(after token: ChangeToken, over connection: Connection) throws -> Int {
     var count = 0

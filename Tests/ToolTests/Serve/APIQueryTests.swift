@@ -162,9 +162,31 @@ import Testing
       #expect(!answer.text.contains("zzz"))
       target = try APIScene.next(answer)
     }
-    for page in ["x", "0~1", "0~\(middle)~", "1.00000000~\(middle)~a"] {
+    for page in [
+      "x", "0~1", "0~\(middle)~a", "0~\(middle)~0~~", "1.00000000~\(middle)~0~~a",
+    ] {
       let status = try scene.server.get("/v1/diff?from=0&page=\(page)").status
       #expect([400, 404].contains(status), "\(page)")
+    }
+  }
+
+  @Test func aPageOfDifferencesBelongsToItsPoints() throws {
+    let scene = try APIScene()
+    let newest = try scene.database.value("select quake.latest_token()")
+    for points in [
+      "from=0", "from=1", "from=0&to=\(newest)", "from=\(newest)&to=0", "from=1%20h%20ago&to=now",
+    ] {
+      let first = try scene.object("/v1/diff?limit=1&\(points)")
+      guard let page = first["next"] as? String else { continue }
+      let cursor = try #require(page.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+      #expect(try scene.server.get("/v1/diff?limit=1&\(points)&page=\(cursor)").status == 200)
+      for others in ["from=2", "from=0&to=2", "from=\(newest)", "from=2%20h%20ago&to=now"] {
+        let answer = try scene.server.get("/v1/diff?limit=1&\(others)&page=\(cursor)")
+        #expect(answer.status == 400, "\(points) \(others)")
+        #expect(
+          answer.text.contains("Repeat from and to of the first page, unchanged."), "\(answer.text)"
+        )
+      }
     }
   }
 

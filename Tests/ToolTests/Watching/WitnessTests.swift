@@ -55,6 +55,11 @@ import Testing
     try database.value("select token from quake.watcher_lag where name = 'alerts'")
   }
 
+  private func removeCursor(from database: TestDatabase) throws {
+    try Tools.succeed(
+      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+  }
+
   private var witness: String {
     get throws {
       let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/quake/watch")
@@ -155,6 +160,69 @@ import Testing
     #expect(try codes(of: copy).isEmpty)
   }
 
+  /// The backup has a cursor of that name, but the watcher has removed that one since, and begun anew.
+  @Test func aRestoreFromBeforeTheCursorWasMadeAnewIsNoticed() throws {
+    try insert("a", "b", into: database)
+    #expect(try codes(of: database) == ["a", "b"])
+    let (copy, whole) = (try TestDatabase(copying: database), try TestDatabase(copying: database))
+    try removeCursor(from: database)
+    #expect(try codes(of: database) == ["a", "b"])
+    // So far, nothing is lost: the cursor that was made anew counts.
+    #expect(try codes(of: whole).isEmpty)
+    try insert("c", "d", into: database)
+    #expect(try codes(of: database) == ["c", "d"])
+    try insert("x", "y", "z", into: copy)
+    let told = try tokens(of: database)
+    let outcome = try run(of: copy)
+    #expect(outcome.status == 65 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(outcome.errors.contains("Transactions \(told[2]), \(told[3]), which this watcher has"))
+    let reset = try run(["--on-expired", "snapshot"], of: copy)
+    #expect(reset.status == 0, "\(reset.errors)")
+    #expect(reset.lines.first?.contains("\"lost\":[\"\(told[2])\",\"\(told[3])\"]") == true)
+    #expect(try codes(of: copy).isEmpty)
+  }
+
+  /// Somebody has made a cursor of that name in the restored database.
+  @Test func aCursorOfTheRestoredDatabaseHidesNoLoss() throws {
+    try insert("a", into: database)
+    let copy = try TestDatabase(copying: database)
+    #expect(try codes(of: database) == ["a"])
+    try insert("b", into: database)
+    #expect(try codes(of: database) == ["b"])
+    try insert("x", "y", into: copy)
+    #expect(try codes(["--no-witness"], of: copy) == ["a", "x", "y"])
+    let outcome = try run(of: copy)
+    #expect(outcome.status == 65 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(
+      outcome.errors.contains("Transaction \(try tokens(of: database)[1]), which this watcher has"))
+    try FileManager.default.removeItem(atPath: witness)
+    #expect(try codes(of: copy).isEmpty)
+  }
+
+  /// The backup is older than the watcher, and has all that it has delivered: it skips nothing that came since.
+  @Test(arguments: [[], ["--from-start"]])
+  func aCursorThatARestoreHasLostGoesOnAtTheWitness(_ start: [String]) throws {
+    try insert("a", into: database)
+    let copy = try TestDatabase(copying: database)
+    func run(_ database: TestDatabase) throws -> ToolProcess.Outcome {
+      try watch(["--no-follow"] + start, of: database).exit()
+    }
+    #expect(try run(database).status == 0)
+    try insert("x", "y", into: copy)
+    let outcome = try run(copy)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try outcome.lines.map { try JSONLine($0).string("code") } == ["x", "y"])
+    let token = try #require(try tokens(of: copy).first)
+    #expect(
+      outcome.errors.contains("and none was removed there: continuing after \(token)"),
+      "\(outcome.errors)")
+    // From then on, it has a cursor there.
+    try insert("z", into: copy)
+    #expect(try codes(of: copy) == ["z"])
+    try removeCursor(from: copy)
+    #expect(try codes(of: copy) == ["a", "x", "y", "z"])
+  }
+
   /// More than the witness remembers.
   @Test func theLastHundredAreNamed() throws {
     let copy = try TestDatabase(copying: database)
@@ -222,14 +290,18 @@ import Testing
   @Test func aRemovedCursorBeginsAnew() throws {
     try insert("a", "b", into: database)
     #expect(try codes(of: database) == ["a", "b"])
-    try Tools.succeed(
-      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+    try removeCursor(from: database)
     #expect(try codes(["--limit", "1"], of: database) == ["a"])
     // The same on another machine: the witness here is that of the cursor before.
-    try Tools.succeed(
-      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+    try removeCursor(from: database)
     #expect(try codes(["--limit", "1", "--no-witness"], of: database) == ["a"])
     #expect(try codes(of: database) == ["b"])
+    // In SQL, and again without the witness of the last one.
+    try database.psql("delete from quake.watcher where name = 'alerts';")
+    try FileManager.default.removeItem(atPath: witness)
+    #expect(try codes(of: database) == ["a", "b"])
+    try database.psql("delete from quake.watcher where name = 'alerts';")
+    #expect(try codes(of: database) == ["a", "b"])
   }
 
   @Test func storesDoNotShareAWitness() throws {
