@@ -14,4 +14,13 @@ struct quake_migration {
 /// The migration with this index, in the order of the versions; NULL after the last.
 const struct quake_migration *_Nullable quake_migration(size_t index);
 
+/// A text, without a zero byte at its end.
+struct quake_text {
+  const unsigned char *_Nonnull bytes;
+  size_t size;
+};
+
+/// The objects of the schema after all migrations.
+extern const struct quake_text quake_schema_listing;
+
 #endif
