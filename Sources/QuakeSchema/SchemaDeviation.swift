@@ -36,10 +36,8 @@ package struct SchemaDeviation: Sendable, Equatable {
   private static func objects(
     over connection: Connection
   ) throws(PostgresError) -> [SchemaDeviation] {
-    let version = try connection.row(
-      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
     let known = EmbeddedMigrations.files.count
-    guard version == known else {
+    if let version = try version(over: connection), version != known {
       return [
         SchemaDeviation(
           text:
@@ -51,6 +49,18 @@ package struct SchemaDeviation: Sendable, Equatable {
     let present = try SchemaListing(of: connection)
     return present.deviations(
       from: .expected, allowing: try PostGIS.listing(over: connection))
+  }
+
+  /// The version of the schema; nil if the role may not read it, which is no reason for not comparing.
+  private static func version(over connection: Connection) throws(PostgresError) -> Int? {
+    let isReadable = try connection.firstRow(
+      """
+      select has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, 'select')
+        from pg_class c where c.relnamespace = to_regnamespace('quake') and c.relname = 'migration'
+      """, as: Bool.self)
+    guard isReadable == true else { return nil }
+    return try connection.row(
+      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
   }
 
   /// Owners of single objects.

@@ -133,7 +133,7 @@ struct RoleCommandTests {
       "grant select on quake.quake_point to \(database.names.name(.purger))")
     let superuser = try #require(try database.connection.ask("select current_user"))
     #expect(
-      Set(try database.findings().filter { !$0.hasPrefix("changed: ") }) == [
+      Set(try database.findings().filter { !$0.hasPrefix("note: ") }) == [
         "wrong owner: view quake.quake_point belongs to role \(superuser)",
         "too few: role writer lacks SELECT on view quake.quake_point",
         "too few: role editor lacks SELECT on view quake.quake_point",
@@ -142,7 +142,7 @@ struct RoleCommandTests {
         "too many: role purger has SELECT on view quake.quake_point",
       ])
     _ = try RoleMaker(database.names, over: database.connection).make()
-    #expect(try database.findings().allSatisfy { $0.hasPrefix("changed: ") })
+    #expect(try database.findings() == ["note: view quake.quake_point is not Quake's"])
     for role in Role.allCases {
       let connection = try database.connect(as: role)
       let error = try refusal(connection, "select p.code from quake.quake_point p")

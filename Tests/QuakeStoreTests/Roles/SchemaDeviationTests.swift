@@ -229,7 +229,7 @@ import Testing
     let database = try RoledDatabase(on: version)
     let stranger = try database.makeRole("stranger")
     try database.connection.run(
-      "create index own on quake.quake (magnitude)",
+      "create index own_magnitude on quake.quake (magnitude)",
       "create index own_region on quake.quake (quake.region(place)) where magnitude > 5",
       "create table quake.own (id bigint generated always as identity primary key, text text)",
       "create function quake.own(text) returns text language sql as 'select $1'",
@@ -246,7 +246,7 @@ import Testing
       "comment on table quake.quake is 'ours'")
     let names = [
       "column own of table quake.quake", "column own_point of table quake.quake",
-      "function quake.own(text)", "index quake.own of table quake.quake",
+      "function quake.own(text)", "index quake.own_magnitude of table quake.quake",
       "index quake.own_region of table quake.quake", "statistics object quake.own_statistics",
       "table quake.own", "type quake.colour",
     ]
