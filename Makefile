@@ -127,7 +127,7 @@ page-assets: ## list the files of the live page anew, after one was added or rem
 	deploy/page-assets.pl
 
 .PHONY: schema
-schema: setup ## write migrations/schema.sql anew, after a new migration
+schema: setup ## write migrations/schema.sql and listing.txt anew, after a new migration
 	QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
 
 # QUICK=1 takes minutes, ONLY=a,b,d measures these workloads, EVENTS=N loads N events instead of a

@@ -97,4 +97,10 @@ const struct quake_migration *quake_migration(size_t index) {
   return index < sizeof migrations / sizeof *migrations ? &migrations[index] : NULL;
 }
 
+static const unsigned char listing[] = {
+#embed "../../migrations/listing.txt"
+};
+
+const struct quake_text quake_schema_listing = {listing, sizeof listing};
+
 const char *quake_commit(void) { return QUAKE_COMMIT; }

@@ -54,6 +54,24 @@ package enum PostGIS {
     }
   }
 
+  /// What `enable` adds to the objects of the schema.
+  static func listing(over connection: Connection) throws(PostgresError) -> SchemaListing {
+    let schema = try connection.firstRow(
+      """
+      select quote_ident(n.nspname)
+        from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'postgis'
+      """, as: String.self)
+    guard let schema else { return SchemaListing(text: "") }
+    return SchemaListing(
+      text: """
+        column geom of table quake.quake\ttype: \(schema).geometry(Point,4326)\tnull values: allowed\t\
+        generated: \(schema).st_setsrid(\(schema).st_makepoint(longitude, latitude), 4326)
+        index quake.quake_geom of table quake.quake\t\
+        definition: CREATE INDEX quake_geom ON quake.quake USING gist (geom)\tstate: valid
+        view quake.quake_point\ttext: 572b774bfe5d4c0d691f30facc341eec
+        """)
+  }
+
   /// Whether the column is there, by its comment.
   private static func isEnabled(_ connection: Connection) throws -> Bool {
     let isOurs = try connection.firstRow(

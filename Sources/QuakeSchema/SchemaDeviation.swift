@@ -7,149 +7,102 @@ package struct SchemaDeviation: Sendable, Equatable {
   package let text: String
   /// The table, the function or the setting.
   package let object: String
-  /// The statement that undoes it.
+  /// The statement that undoes it, or a comment of SQL that says what to do.
   package let statement: String
+  /// Whether it may be on purpose, and does no harm: an administrator's own index, table or function.
+  package var isNote = false
 
-  /// One of which nothing is told, since the name of a role may be in it.
-  package static let unnamed = SchemaDeviation(text: "", object: "", statement: "")
-
-  /// The deviations of the connected database, from its catalogs, which every role may read.
+  /// The deviations of the connected database, from its catalogs.
   package static func all(over connection: Connection) throws(PostgresError) -> [SchemaDeviation] {
-    var found: [SchemaDeviation] = []
-    for query in [
-      triggers, missingTriggers, rules, rowSecurity, policies, functions, sequences, settings,
-    ] {
-      found += try connection.rows(query, as: (String, String, String).self).map {
-        SchemaDeviation(text: $0, object: $1, statement: $2)
-      }
-    }
-    return found
+    try objects(over: connection) + rows(settings, over: connection)
   }
 
-  /// The triggers that record the history and protect it. Those for associations are disabled unless associations are
-  /// enabled.
-  static let expectedTriggers = [
-    "change_pending change_pending_10_number", "quake quake_10_refuse_code_change",
-    "quake quake_10_refuse_first_stored_change", "quake quake_20_record_delete",
-    "quake quake_20_record_insert", "quake quake_20_record_truncate",
-    "quake quake_20_record_update",
-  ]
+  /// What `RoleCheck` reports in more detail, for those who do not know the names of Quake's roles: rights that nobody
+  /// but the owner of the schema needs.
+  package static func rights(over connection: Connection) throws(PostgresError) -> [SchemaDeviation]
+  {
+    try rows(owners, over: connection) + rows(grants, over: connection)
+  }
 
-  /// The policies of `quake.watcher`, the only table with row security: whether each allows all rows to be seen, and all
-  /// to be written.
-  static let expectedPolicies = [
-    "watcher_made a", "watcher_moved w", "watcher_removed d", "watcher_seen r",
-  ]
+  private static func rows(
+    _ query: SQL, over connection: Connection
+  ) throws(PostgresError) -> [SchemaDeviation] {
+    try connection.rows(query, as: (String, String, String).self).map {
+      SchemaDeviation(text: $0, object: $1, statement: $2)
+    }
+  }
 
-  private static let triggers: SQL = """
-    select case when t.tgenabled in ('D', 'R')
-                then format('trigger %s of table quake.%s %s', t.tgname, c.relname,
-                            case t.tgenabled when 'D' then 'is disabled' else 'fires on replicas only' end)
-                else format('trigger %s of table quake.%s runs the foreign function %s', t.tgname, c.relname,
-                            t.tgfoid::regprocedure) end,
-           'quake.' || c.relname,
-           format(case when t.tgenabled in ('D', 'R') then 'alter table quake.%I enable trigger %I'
-                       else 'drop trigger %2$I on quake.%1$I' end, c.relname, t.tgname)
-      from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_proc f on f.oid = t.tgfoid
-     where c.relnamespace = to_regnamespace('quake')
-       and (t.tgenabled in ('D', 'R') and t.tgname !~ '^quake_30_note_'
-            or not t.tgisinternal and f.pronamespace <> c.relnamespace)
-     order by c.relname, t.tgname
-    """
+  /// Compares the objects with those that the program's migrations make.
+  private static func objects(
+    over connection: Connection
+  ) throws(PostgresError) -> [SchemaDeviation] {
+    let known = EmbeddedMigrations.files.count
+    if let version = try version(over: connection), version != known {
+      return [
+        SchemaDeviation(
+          text:
+            "the schema is at version \(version), and was not compared with version \(known) of this program",
+          object: "quake",
+          statement: version < known ? "-- quake-admin migrate" : "-- use a newer program",
+          isNote: version > known)
+      ]
+    }
+    let present = try SchemaListing(of: connection)
+    return present.deviations(
+      from: .expected, allowing: try PostGIS.listing(over: connection))
+  }
 
-  private static let missingTriggers: SQL = """
-    select format('table quake.%s has no trigger %s', split_part(n.name, ' ', 1), split_part(n.name, ' ', 2)),
-           'quake.' || split_part(n.name, ' ', 1),
-           format('-- create trigger %s, as in migrations/schema.sql', split_part(n.name, ' ', 2))
-      from unnest(\(expectedTriggers)::text[]) n (name)
-     where not exists (select from pg_trigger t join pg_class c on c.oid = t.tgrelid
-                        where c.relnamespace = to_regnamespace('quake')
-                          and c.relname || ' ' || t.tgname = n.name)
-     order by n.name
-    """
+  /// The version of the schema; nil if the role may not read it, which is no reason for not comparing.
+  private static func version(over connection: Connection) throws(PostgresError) -> Int? {
+    let isReadable = try connection.firstRow(
+      """
+      select has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, 'select')
+        from pg_class c where c.relnamespace = to_regnamespace('quake') and c.relname = 'migration'
+      """, as: Bool.self)
+    guard isReadable == true else { return nil }
+    return try connection.row(
+      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
+  }
 
-  private static let rules: SQL = """
-    select format('%s quake.%s has the rule %s', case c.relkind when 'v' then 'view' else 'table' end, c.relname,
-                  r.rulename),
-           'quake.' || c.relname, format('drop rule %I on quake.%I', r.rulename, c.relname)
-      from pg_rewrite r join pg_class c on c.oid = r.ev_class
-     where c.relnamespace = to_regnamespace('quake') and r.rulename <> '_RETURN'
-     order by c.relname, r.rulename
-    """
-
-  private static let rowSecurity: SQL = """
-    select format('table quake.%s %s', c.relname,
-                  case when c.relforcerowsecurity then 'has row security for its owner, too'
-                       when c.relrowsecurity then 'has row security' else 'has no row security' end),
-           'quake.' || c.relname,
-           format('alter table quake.%I %s row level security', c.relname,
-                  case when c.relforcerowsecurity then 'no force' when c.relrowsecurity then 'disable' else 'enable' end)
-      from pg_class c
-     where c.relnamespace = to_regnamespace('quake') and c.relkind in ('r', 'p')
-       and (c.relforcerowsecurity or c.relrowsecurity <> (c.relname = 'watcher'))
-     order by c.relname
-    """
-
-  private static let policies: SQL = """
-    with present as (
-      select c.relname, p.polname, p.polname::text || ' ' || p.polcmd::text as name,
-             c.relname = 'watcher' and p.polpermissive and p.polroles = '{0}'
-               -- Those for reading and removing, of which privileges decide, allow all rows.
-               and coalesce(pg_get_expr(p.polqual, p.polrelid), '') =
-                   case p.polcmd when 'a' then '' when 'w' then '((role IS NULL) OR (role = CURRENT_USER))' else 'true' end
-               and coalesce(pg_get_expr(p.polwithcheck, p.polrelid), '') =
-                   case when p.polcmd in ('a', 'w') then '(role = CURRENT_USER)' else '' end as is_expected
-        from pg_policy p join pg_class c on c.oid = p.polrelid
-       where c.relnamespace = to_regnamespace('quake')
+  /// Owners of single objects.
+  private static let owners: SQL = """
+    with owned (name, owner) as (
+      select case c.relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end || format(' quake.%I', c.relname),
+             c.relowner
+        from pg_class c
+       where c.relnamespace = to_regnamespace('quake') and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+         -- The sequence of a column belongs to the owner of the table.
+         and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
+                            and d.refclassid = 'pg_class'::regclass and d.deptype in ('a', 'i'))
+      union all
+      select format('function quake.%I(%s)', p.proname, oidvectortypes(p.proargtypes)), p.proowner
+        from pg_proc p where p.pronamespace = to_regnamespace('quake')
     )
-    select format('table quake.%s has the changed or foreign policy %s', relname, polname), 'quake.' || relname,
-           format('drop policy %I on quake.%I', polname, relname)
-      from present
-     where not is_expected or name <> all (\(expectedPolicies)::text[])
-     union all
-    select format('table quake.watcher has no policy %s', split_part(n.name, ' ', 1)), 'quake.watcher',
-           format('-- create policy %s, as in migrations/schema.sql', split_part(n.name, ' ', 1))
-      from unnest(\(expectedPolicies)::text[]) n (name)
-     where not exists (select from present p where p.name = n.name)
-     order by 1
+    select format('%s belongs to role %s, not to the owner of the schema', o.name, r.rolname),
+           substr(o.name, strpos(o.name, ' ') + 1), format('alter %s owner to %I', o.name, pg_get_userbyid(n.nspowner))
+      from owned o join pg_roles r on r.oid = o.owner
+      join pg_namespace n on n.nspname = 'quake' and n.nspowner <> o.owner
+     where not r.rolsuper
+     order by o.name
     """
 
-  /// Functions that run with the owner's rights: their names are resolved in no schema of the caller's.
-  private static let functions: SQL = """
-    with definer as (
-      select p.oid::regprocedure as signature,
-             'quake.' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')' as name,
-             coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false) as is_pinned
-        from pg_proc p
-       where p.pronamespace = to_regnamespace('quake') and p.prosecdef
+  /// Privileges that none of Quake's roles has. MAINTAIN is one since version 17.
+  private static let grants: SQL = """
+    with object (word, name, label, owner, acl) as (
+      select 'schema', 'quake', 'schema quake', n.nspowner, n.nspacl from pg_namespace n where n.nspname = 'quake'
+      union all
+      select 'table', format('quake.%I', c.relname), format('table quake.%I', c.relname), c.relowner, c.relacl
+        from pg_class c
+       where c.relnamespace = to_regnamespace('quake') and c.relkind in ('r', 'p')
     )
-    select case when name = any (\(definers)::text[])
-                then format('function %s runs with its owner''s rights, but without its search_path', name)
-                else format('function %s runs with its owner''s rights', name) end,
-           name,
-           format(case when name = any (\(definers)::text[])
-                       then 'alter function %s set search_path = pg_catalog, pg_temp'
-                       else 'alter function %s security invoker' end, signature)
-      from definer
-     where not is_pinned or name <> all (\(definers)::text[])
-     order by name
+    select format('%s has %s on %s', coalesce('role ' || r.rolname, 'PUBLIC'), e.privilege_type, o.label), o.name,
+           format('revoke %s on %s %s from %s', lower(e.privilege_type), o.word, o.name,
+                  coalesce(quote_ident(r.rolname), 'public'))
+      from object o cross join lateral aclexplode(o.acl) e left join pg_roles r on r.oid = e.grantee
+     where e.grantee <> o.owner and r.rolsuper is not true
+       and e.privilege_type in ('CREATE', 'TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN')
+     order by o.name, 1
     """
-
-  /// With another increment, or numbers that each session keeps in advance, tokens are not in the order of the commits.
-  private static let sequences: SQL = """
-    select format('sequence quake.%s has an increment of %s and a cache of %s%s', c.relname, s.seqincrement, s.seqcache,
-                  case when s.seqcycle then ', and begins again after its end' else '' end),
-           'quake.' || c.relname, format('alter sequence quake.%I increment 1 cache 1 no cycle', c.relname)
-      from pg_sequence s join pg_class c on c.oid = s.seqrelid
-     where c.relnamespace = to_regnamespace('quake')
-       and (s.seqincrement <> 1 or s.seqcache <> 1 or s.seqcycle)
-     order by c.relname
-    """
-
-  /// The functions that run with their owner's rights, so that PUBLIC may not execute them.
-  static let definers = PrivilegeTable.objects.filter {
-    $0.object.kind == .function && $0.harmlessForPublic.isEmpty
-  }.map(\.object.name)
 
   /// Settings of roles and of the database with which nothing is recorded, or as if somebody else had done it.
   private static let settings: SQL = """

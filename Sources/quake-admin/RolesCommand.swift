@@ -46,11 +46,10 @@ enum RolesCommand {
       Command(
         "check", purpose: "list missing and excess privileges",
         discussion: """
-          The command also lists the privileges of PUBLIC, other roles that may write the history or make \
-          themselves members of a role, a wrong owner of the schema, missing recommended settings, and what \
-          was done to the schema: triggers, rules, policies, functions and settings that are not as the \
-          migrations made them. It changes nothing. The exit status is 1 if there are differences. The first \
-          line counts them.
+          The command also lists the privileges of PUBLIC, what other roles may do, a wrong owner of the schema, \
+          missing recommended settings, and what was done to the schema: each object that is missing, changed \
+          or not Quake's. It changes nothing. The exit status is 1 if there are differences. What may be on \
+          purpose, such as an index of your own, is a note and no difference. The first line counts both.
           """,
         options: [.flag("json", help: "one JSON object a line")],
         examples: [
@@ -192,10 +191,11 @@ enum RolesCommand {
     }
     try output.write(
       findings, isJSON: arguments.flag("json"), members: members(of:to:), text: text(of:))
-    guard !findings.isEmpty else { return .ok }
+    let differences = findings.filter { !$0.isNote }
+    guard !differences.isEmpty else { return .ok }
     diagnostics.warning(
-      "the roles differ from what is recommended in \(Readable.count(findings.count, "place"))",
-      hint: hint(findings, names))
+      "the roles differ from what is recommended in \(Readable.count(differences.count, "place"))",
+      hint: hint(differences, names))
     return .failed
   }
 
@@ -220,8 +220,15 @@ enum RolesCommand {
 
   private static func text(of findings: [RoleFinding]) -> String {
     let lines = findings.map { "\($0.kind.rawValue): \(PrintableText.clean($0.text))\n" }
-    return "\(Readable.count(findings.count, "difference")): \(RoleFinding.summary(of: findings))\n"
-      + lines.joined()
+    let differences = findings.filter { !$0.isNote }
+    var summary =
+      differences.isEmpty
+      ? "the roles are as they should be"
+      : "\(Readable.count(differences.count, "difference")): \(RoleFinding.summary(of: differences))"
+    if differences.count < findings.count {
+      summary += "; \(Readable.count(findings.count - differences.count, "note"))"
+    }
+    return summary + "\n" + lines.joined()
   }
 
   private static func members(of finding: RoleFinding, to json: inout JSONWriter) {

@@ -14,6 +14,15 @@ struct quake_migration {
 /// The migration with this index, in the order of the versions; NULL after the last.
 const struct quake_migration *_Nullable quake_migration(size_t index);
 
+/// A text, without a zero byte at its end.
+struct quake_text {
+  const unsigned char *_Nonnull bytes;
+  size_t size;
+};
+
+/// The objects of the schema after all migrations.
+extern const struct quake_text quake_schema_listing;
+
 /// The commit that was built, such as 1a2b3c4d, or 1a2b3c4d-dirty with changes that are not committed; empty if it is
 /// not known.
 const char *_Nonnull quake_commit(void);

@@ -2,8 +2,8 @@ import Postgres
 
 /// Differences for which a person has to decide, because an administrator made them.
 extension RoleCheck.Judge {
-  /// Privileges of other roles, granted to them themselves, that destroy or run something; and privileges on the
-  /// sequences of columns, of which no role needs any.
+  /// Privileges of other roles, granted to them themselves; and privileges on the sequences of columns, of which no role
+  /// needs any.
   mutating func otherGrants() {
     let rows = Dictionary(
       PrivilegeTable.allObjects.map { ($0.object, $0) }, uniquingKeysWith: { first, _ in first })
@@ -11,24 +11,31 @@ extension RoleCheck.Judge {
       ($0.object.name, $0.grantee, $0.privilege, $0.column ?? "")
         < ($1.object.name, $1.grantee, $1.privilege, $1.column ?? "")
     }
-    for grant in order {
-      let isOurs = names.role(named: grant.grantee) != nil
+    for grant in order where !directory.superusers.contains(grant.grantee) {
+      var kind = RoleFinding.Kind.tooMany
       if let row = rows[grant.object] {
-        // `strangers` reports those on the history, and those through a membership.
-        guard !isOurs, !grant.grantee.isEmpty, !row.isHistory else { continue }
-        let harms =
-          ["DELETE", "TRUNCATE"].contains(grant.privilege)
-          || grant.privilege == "EXECUTE" && row.harmlessForPublic.isEmpty
-        guard harms else { continue }
+        // `excess` reports those of Quake's roles and of PUBLIC, `strangers` those that write the history.
+        let isOurs = names.role(named: grant.grantee) != nil || grant.grantee.isEmpty
+        guard !isOurs, !isReported(grant), !row.isUsual(grant) else { continue }
+        if row.isHarmless(grant) { kind = .note }
       } else if grant.object.kind != .sequence {
         continue
       }
       let role = grant.grantee.isEmpty ? "public" : SQLText.identifier(grant.grantee)
+      let holder = grant.grantee.isEmpty ? "PUBLIC" : "role \(grant.grantee)"
+      let item = grant.privilege + (grant.column.map { " (\($0))" } ?? "")
       add(
-        .tooMany, grant.grantee.isEmpty ? "PUBLIC" : grant.grantee,
-        "\(grant.grantee.isEmpty ? "PUBLIC" : "role \(grant.grantee)") has \(grant.privilege) on \(grant.object.label)",
-        object: grant.object.name, item: grant.privilege,
-        .revoke(grant.privilege, columns: [], grant.object, from: role), .person)
+        kind, grant.grantee.isEmpty ? "PUBLIC" : grant.grantee,
+        "\(holder) has \(item) on \(grant.object.label)", object: grant.object.name, item: item,
+        .revoke(
+          grant.privilege, columns: grant.column.map { [SQLText.identifier($0)] } ?? [],
+          grant.object, from: role), .person)
+    }
+  }
+
+  private func isReported(_ grant: RoleDirectory.Grant) -> Bool {
+    directory.strangers.contains {
+      $0.role == grant.grantee && $0.object == grant.object && $0.privilege == grant.privilege
     }
   }
 
@@ -56,10 +63,47 @@ extension RoleCheck.Judge {
         ),
         .person)
     }
+    for role in directory.readers {
+      add(
+        .note, role, "role \(role) reads all tables of the server, as a member of pg_read_all_data",
+        item: "pg_read_all_data",
+        .statement("revoke pg_read_all_data from \(SQLText.identifier(role))"), .person)
+    }
+    for entry in directory.defaults {
+      let holder = entry.grantee.isEmpty ? "PUBLIC" : "role \(entry.grantee)"
+      add(
+        .tooMany, entry.grantee.isEmpty ? "PUBLIC" : entry.grantee,
+        "\(holder) will have \(entry.privilege) on new \(entry.kind) of role \(entry.creator)",
+        item: entry.privilege, .statement(entry.revocation), .person)
+    }
     for deviation in directory.deviations {
       add(
-        .changed, names.name(.owner), deviation.text, object: deviation.object,
-        .statement(deviation.statement), .person)
+        deviation.isNote ? .note : .changed, names.name(.owner), deviation.text,
+        object: deviation.object, .statement(deviation.statement), .person)
+    }
+  }
+}
+
+extension ObjectPrivileges {
+  /// Whether a privilege of a role that is not Quake's is nothing to tell: it leads to no object, or runs a function
+  /// that anybody may run.
+  fileprivate func isUsual(_ grant: RoleDirectory.Grant) -> Bool {
+    switch grant.privilege {
+    case Privilege.usage.rawValue: object.kind == .schema || object.kind == .type
+    case Privilege.execute.rawValue: !harmlessForPublic.isEmpty
+    default: object.kind == .database
+    }
+  }
+
+  /// Whether it may be on purpose: reading what each reader may read, and writing events as the editor may.
+  fileprivate func isHarmless(_ grant: RoleDirectory.Grant) -> Bool {
+    switch grant.privilege {
+    case Privilege.select.rawValue:
+      grants(.select, to: .reader)
+        || grant.column.map(columns(.select, for: .reader).contains) ?? false
+    case Privilege.insert.rawValue: grants(.insert, to: .editor)
+    case Privilege.update.rawValue: grants(.update, to: .editor)
+    default: false
     }
   }
 }
@@ -67,6 +111,6 @@ extension RoleCheck.Judge {
 extension RoleFinding.Kind {
   /// The kinds, the most serious first.
   static let bySeverity: [RoleFinding.Kind] = [
-    .changed, .wrongOwner, .tooMany, .missingRole, .tooFew, .missingSetting,
+    .changed, .wrongOwner, .tooMany, .missingRole, .tooFew, .missingSetting, .note,
   ]
 }

@@ -6,16 +6,18 @@ package struct RoleCheck {
   /// The differences, in the order in which they can be corrected.
   let findings: [RoleFinding]
 
-  /// Checks the database of `connection`, and changes nothing. For a missing role it reports only that.
+  /// Checks the database of `connection`, and changes nothing. For a missing role it reports only that. Notes come
+  /// last.
   package static func run(_ names: RoleNames, over connection: Connection) throws -> [RoleFinding] {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
       let check = try RoleCheck(names, over: connection)
-      return check.findings.filter { finding in
+      let findings = check.findings.filter { finding in
         finding.kind == .missingRole || finding.kind == .wrongOwner
-          || finding.kind == .changed
+          || finding.kind == .changed || finding.isNote
           || names.role(named: finding.role).map { check.directory.roles[$0] != nil } ?? true
       }
+      return findings.filter { !$0.isNote } + findings.filter(\.isNote)
     }
   }
 
@@ -304,6 +306,8 @@ package struct RoleFinding: Sendable {
     case missingSetting = "missing setting"
     /// An object of the schema, or a setting, is not as the migrations made it.
     case changed
+    /// Something that may be on purpose, and is no difference.
+    case note
   }
 
   /// The change that corrects a difference.
@@ -328,7 +332,7 @@ package struct RoleFinding: Sendable {
     case person
   }
 
-  /// How many differences of each kind there are, the most serious kinds first: `2 changed, 1 too many`.
+  /// How many findings of each kind there are, the most serious kinds first: `2 changed, 1 too many`.
   package static func summary(of findings: [RoleFinding]) -> String {
     Kind.bySeverity.compactMap { kind in
       let count = findings.count { $0.kind == kind }
@@ -348,6 +352,9 @@ package struct RoleFinding: Sendable {
   package let item: String?
   let remedy: Remedy
   let authority: Authority
+
+  /// Whether it may be on purpose, and is no difference.
+  package var isNote: Bool { kind == .note }
 
   /// Whether only a superuser, or a role that one has allowed to, can correct it.
   package var needsSuperuser: Bool { authority == .superuser }

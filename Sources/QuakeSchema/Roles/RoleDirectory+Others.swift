@@ -44,4 +44,56 @@ extension RoleDirectory {
       """, as: (String, String).self
     ).map { (role: $0, reason: $1) }
   }
+
+  /// The roles, except superusers, Quake's and PostgreSQL's own, that read all tables of the server.
+  static func readReaders(
+    _ connection: Connection, _ names: RoleNames
+  ) throws(PostgresError) -> [String] {
+    try connection.rows(
+      """
+      select r.rolname::text from pg_roles r, pg_roles g
+       where g.rolname = 'pg_read_all_data' and pg_has_role(r.oid, g.oid, 'usage')
+         and not r.rolsuper and r.rolname !~ '^pg_' and r.rolname <> all (\(names.all)::text[])
+       order by 1
+      """, as: String.self)
+  }
+
+  /// A privilege that other roles will have on new objects of a kind.
+  struct DefaultPrivilege {
+    /// The role that makes the objects.
+    var creator: String
+    /// The role's name; empty for PUBLIC.
+    var grantee: String
+    var privilege: String
+    /// `tables`, `sequences` or `functions`.
+    var kind: String
+    var revocation: String
+  }
+
+  /// The default privileges of the roles that may make objects in the schema. What PUBLIC may do with every function is
+  /// PostgreSQL's own default.
+  static func readDefaults(
+    _ connection: Connection, _ names: RoleNames
+  ) throws(PostgresError) -> [DefaultPrivilege] {
+    try connection.rows(
+      """
+      select o.rolname, coalesce(g.rolname, ''), e.privilege_type, k.kind,
+             format('alter default privileges for role %I %srevoke %s on %s from %s', o.rolname,
+                    case when d.defaclnamespace <> 0 then 'in schema quake ' else '' end, lower(e.privilege_type),
+                    k.kind, coalesce(quote_ident(g.rolname), 'public'))
+        from pg_default_acl d join pg_roles o on o.oid = d.defaclrole
+        join (values ('r', 'tables'), ('S', 'sequences'), ('f', 'functions')) k (letter, kind)
+          on k.letter = d.defaclobjtype::text
+       cross join aclexplode(d.defaclacl) e left join pg_roles g on g.oid = e.grantee
+       where d.defaclnamespace in (0::oid, to_regnamespace('quake')::oid)
+         and has_schema_privilege(d.defaclrole, to_regnamespace('quake'), 'create')
+         and e.grantee <> d.defaclrole and g.rolsuper is not true
+         and coalesce(g.rolname, '') <> all (\(names.all)::text[])
+         and not (e.grantee = 0 and d.defaclobjtype = 'f')
+       order by 1, 2, 4, 3
+      """, as: (String, String, String, String, String).self
+    ).map {
+      DefaultPrivilege(creator: $0, grantee: $1, privilege: $2, kind: $3, revocation: $4)
+    }
+  }
 }

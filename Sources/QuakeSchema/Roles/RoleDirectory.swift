@@ -51,6 +51,12 @@ struct RoleDirectory {
   let parameters: [(role: String, parameter: String, privilege: String)]
   /// Other roles that can make themselves members of Quake's roles.
   let creators: [(role: String, reason: String)]
+  /// Other roles that read all tables of the server, as members of `pg_read_all_data`.
+  let readers: [String]
+  /// Privileges on objects that a later migration makes.
+  let defaults: [DefaultPrivilege]
+  /// The superusers.
+  let superusers: Set<String>
   /// What was done to the schema itself.
   let deviations: [SchemaDeviation]
   /// The other databases of the server in which the roles are in use.
@@ -125,6 +131,10 @@ struct RoleDirectory {
     strangers = try Self.readStrangers(connection, names)
     parameters = try Self.readParameters(connection)
     creators = try Self.readCreators(connection, names)
+    readers = try Self.readReaders(connection, names)
+    defaults = try Self.readDefaults(connection, names)
+    superusers = Set(
+      try connection.rows("select rolname from pg_roles where rolsuper", as: String.self))
     deviations = try SchemaDeviation.all(over: connection)
     ownerMembers = try connection.rows(
       """

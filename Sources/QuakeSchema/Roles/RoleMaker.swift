@@ -51,7 +51,8 @@ package struct RoleMaker {
       try connection.executeScript(RoleDirectory.begin)
       let check = try RoleCheck(names, over: connection)
       return Outcome(
-        steps: try steps(for: check), left: check.findings.filter { !$0.isCorrectable },
+        steps: try steps(for: check),
+        left: check.findings.filter { !$0.isCorrectable && !$0.isNote },
         sharedWith: sharedWith(check))
     }
   }
@@ -69,7 +70,7 @@ package struct RoleMaker {
       let steps = try steps(for: check)
       for step in steps { try run(step) }
       return Outcome(
-        steps: steps, left: try RoleCheck(names, over: connection).findings,
+        steps: steps, left: try RoleCheck(names, over: connection).findings.filter { !$0.isNote },
         sharedWith: sharedWith(check))
     }
   }

@@ -1,4 +1,3 @@
-internal import QuakeSchema
 internal import QuakeWorker
 
 extension StatusReport {
@@ -16,7 +15,7 @@ extension StatusReport {
     pending = report.pending
     schemaFault = report.schemaFault
     store = report.store?.withoutSessions
-    deviations = report.deviations.map { _ in .unnamed }
+    changes = report.changes.map { SchemaChanges(count: $0.count, named: []) }
   }
 }
 

@@ -3,7 +3,7 @@ internal import CommandLine
 package import Postgres
 internal import QuakeHistory
 package import QuakeModel
-package import QuakeSchema
+internal import QuakeSchema
 package import QuakeWorker
 
 /// The state of a database, as `quake-admin status` reports it.
@@ -26,8 +26,16 @@ package struct StatusReport {
   package let store: StoreStatus?
   /// What the server shows of its slots, its standbys and its disk.
   package let server: ServerFigures
-  /// What somebody has done to the objects of the schema.
-  package let deviations: [SchemaDeviation]
+  /// What somebody has done to the schema; nil if nothing.
+  package let changes: SchemaChanges?
+
+  /// Changes of the schema that no migration makes.
+  package struct SchemaChanges {
+    /// How many there are.
+    package let count: Int
+    /// The first three, as phrases; empty for strangers, since names of roles may be in them.
+    package let named: [String]
+  }
 
   /// Queries the state of a database.
   ///
@@ -55,10 +63,15 @@ package struct StatusReport {
     }
     guard schemaFault == nil, pending.isEmpty else {
       store = nil
-      deviations = []
+      changes = nil
       return
     }
-    deviations = try SchemaDeviation.all(over: connection)
+    let deviations =
+      try SchemaDeviation.all(over: connection).filter { !$0.isNote }
+      + SchemaDeviation.rights(over: connection)
+    changes =
+      deviations.isEmpty
+      ? nil : SchemaChanges(count: deviations.count, named: deviations.prefix(3).map(\.text))
     var store = try StoreStatus.read(
       over: connection, lockWait: limits.lockWait, queueShare: limits.queueShare)
     if !feeds.isEmpty { store.feeds.removeAll { !feeds.contains($0.name) } }
@@ -119,7 +132,7 @@ package struct StatusLimits: Sendable {
   package func problems(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []
-    if !report.deviations.isEmpty { problems.append(Self.problem(report.deviations)) }
+    if let changes = report.changes { problems.append(Self.problem(changes)) }
     for feed in store.feeds where feed.pause == nil {
       // A standby does not have the locks of its primary. A feed that was polled once needs no worker.
       if !feed.isHeld, feed.endedAt == nil, !report.isStandby {
@@ -158,12 +171,11 @@ package struct StatusLimits: Sendable {
     return problems
   }
 
-  /// At most three are named.
-  private static func problem(_ deviations: [SchemaDeviation]) -> Problem {
-    let named = deviations.filter { $0 != .unnamed }.prefix(3).map(\.text).joined(separator: "; ")
-    let others = deviations.count - 3
+  private static func problem(_ changes: StatusReport.SchemaChanges) -> Problem {
+    let named = changes.named.joined(separator: "; ")
+    let others = changes.count - changes.named.count
     return Problem(
-      message: "the schema was changed in \(Readable.count(deviations.count, "place"))",
+      message: "the schema was changed in \(Readable.count(changes.count, "place"))",
       detail: named.isEmpty ? nil : others > 0 ? "\(named); and \(others) more." : "\(named).",
       hint: """
         "quake-admin roles check" lists them, with --json also the statements that undo them. The history may \

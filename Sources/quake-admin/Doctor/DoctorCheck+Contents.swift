@@ -23,10 +23,10 @@ extension DoctorCheck {
           ? "there is none" : "lacks migrations: \(Patient.list(report.pending))",
         "Run \"quake-admin migrate\" and then \"quake-admin roles create\".")
     }
-    guard report.deviations.isEmpty else {
+    if let changes = report.changes {
       return .problem(
-        "changed in \(Readable.count(report.deviations.count, "place")): "
-          + Patient.list(report.deviations.map(\.text)),
+        "changed in \(Readable.count(changes.count, "place")), such as: "
+          + changes.named.joined(separator: "; "),
         "\"quake-admin roles check --json\" prints the statements that undo this; then \"quake-query verify\"."
       )
     }

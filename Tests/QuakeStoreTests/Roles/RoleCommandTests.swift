@@ -100,11 +100,15 @@ struct RoleCommandTests {
       "too many: role powerful has INSERT on table quake.change_transaction",
       "too many: role reader may create roles",
     ] { #expect(findings.contains(expected), "\(expected)") }
-    #expect(!findings.contains { $0.contains("INSERT on table quake.quake\"") })
+    #expect(
+      Set(findings.filter { $0.hasPrefix("note: ") }) == [
+        "note: role stranger has SELECT on table quake.quake",
+        "note: role stranger has INSERT on table quake.quake",
+      ])
     // A person must decide on them.
     let outcome = try RoleMaker(names, over: database.connection).make()
     #expect(outcome.steps.isEmpty)
-    #expect(outcome.left.count == findings.count)
+    #expect(outcome.left.count == findings.count { !$0.hasPrefix("note: ") })
   }
 
   @Test func rolesGetWhatTheyNeedOnTheObjectsOfANewMigration() throws {
@@ -129,7 +133,7 @@ struct RoleCommandTests {
       "grant select on quake.quake_point to \(database.names.name(.purger))")
     let superuser = try #require(try database.connection.ask("select current_user"))
     #expect(
-      Set(try database.findings()) == [
+      Set(try database.findings().filter { !$0.hasPrefix("note: ") }) == [
         "wrong owner: view quake.quake_point belongs to role \(superuser)",
         "too few: role writer lacks SELECT on view quake.quake_point",
         "too few: role editor lacks SELECT on view quake.quake_point",
@@ -138,7 +142,7 @@ struct RoleCommandTests {
         "too many: role purger has SELECT on view quake.quake_point",
       ])
     _ = try RoleMaker(database.names, over: database.connection).make()
-    #expect(try database.findings() == [])
+    #expect(try database.findings() == ["note: view quake.quake_point is not Quake's"])
     for role in Role.allCases {
       let connection = try database.connect(as: role)
       let error = try refusal(connection, "select p.code from quake.quake_point p")
@@ -158,7 +162,7 @@ struct RoleCommandTests {
       "alter role \(reader) in database \(database.database.name) set statement_timeout = '2d'",
       "alter role \(reader) connection limit 500", "create table quake.note (text text)",
       "grant select on quake.note to \(reader)")
-    #expect(try database.findings() == [])
+    #expect(try database.findings() == ["note: table quake.note is not Quake's"])
     _ = try RoleMaker(database.names, over: database.connection).make()
     let connection = try database.connect(as: .reader)
     #expect(try connection.ask("show statement_timeout") == "2d")

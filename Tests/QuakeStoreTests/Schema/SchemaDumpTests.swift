@@ -3,13 +3,16 @@ import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeModel
+import QuakeSchema
 import TestSupport
 import Testing
 
 /// `migrations/schema.sql` is the schema as it is after all migrations, so that a change to it can be
 /// read in one place and cannot come about by accident.
 ///
-/// To write it anew after adding a migration: `QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump`
+/// `migrations/listing.txt` lists its objects as `SchemaListing` does, for programs that look for changes.
+///
+/// To write both anew after adding a migration: `QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump`
 /// (`make schema`), then look at what `git diff` says.
 @Suite struct SchemaDumpTests {
   private let database: TestDatabase
@@ -20,13 +23,11 @@ import Testing
     connection = try database.connect()
   }
 
-  private func dump() throws -> String {
+  private func dump(_ options: [String] = ["--schema-only"]) throws -> String {
     let program = try TestServer.shared.server.binDirectory + "/pg_dump"
     let outcome = try ChildProcess(
       program,
-      [
-        "--schema-only", "--no-owner", "--no-privileges", "-n", "quake", "-d", database.conninfo,
-      ]
+      options + ["--no-owner", "--no-privileges", "-n", "quake", "-d", database.conninfo]
     ).run()
     #expect(outcome.succeeded, "\(String(decoding: outcome.errors, as: UTF8.self))")
     return String(decoding: outcome.output, as: UTF8.self)
@@ -77,6 +78,43 @@ import Testing
       return
     }
     Issue.record("the schema lacks the end of migrations/schema.sql")
+  }
+
+  @Test(arguments: ServerVersion.present)
+  func theListingIsThatOfTheSchema(_ version: ServerVersion) throws {
+    let server = try TestDatabase(on: version.server)
+    let actual = try SchemaListing(of: server.connect()).text
+    if version == .main, getenv("QUAKE_WRITE_SCHEMA") != nil {
+      try Folder.write(
+        """
+        # The objects of the schema after all migrations, as SchemaListing.swift lists them. A test compares
+        # databases with it, and writes it anew when told to: QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
+
+        """ + actual, to: "listing.txt")
+    }
+    let file = SchemaListing(
+      text: String(decoding: try Folder.read("listing.txt"), as: UTF8.self)
+    ).text
+    #expect(file.contains("column url of table quake.feed\ttype: text\t"))
+    #expect(
+      SchemaListing.expected.text == file,
+      "the program was built with another migrations/listing.txt")
+    let (lines, expected) = (Set(actual.split(separator: "\n")), Set(file.split(separator: "\n")))
+    #expect(
+      lines == expected,
+      """
+      the schema is not that of migrations/listing.txt; if it is meant, run "make schema"
+      expected: \(expected.subtracting(lines).min() ?? "nothing more")
+      found:    \(lines.subtracting(expected).min() ?? "nothing more")
+      """)
+  }
+
+  /// PostgreSQL prints some expressions with other parentheses when they were printed and read once.
+  @Test(arguments: ServerVersion.present)
+  func aRestoredSchemaHasNoDeviation(_ version: ServerVersion) throws {
+    let restored = try TestDatabase.empty(on: version.server)
+    try restored.psql(try dump([]))
+    #expect(try SchemaDeviation.all(over: restored.connect()) == [])
   }
 
   @Test(arguments: [("quake", 0), ("quake_version", 4)])

@@ -331,6 +331,29 @@ import Testing
     expect(0, try scene.roles(["check"]))
   }
 
+  @Test func checkListsWhatMayBeOnPurposeAsNotes() throws {
+    let scene = try Scene()
+    let connection = try scene.database.connect()
+    try connection.run("create index own on quake.quake (magnitude)")
+    let outcome = try scene.roles(["check"])
+    expect(0, outcome)
+    let note = "note: index quake.own of table quake.quake is not Quake's"
+    #expect(outcome.lines == ["the roles are as they should be; 1 note", note])
+    #expect(!outcome.errors.contains("differ"), "\(outcome.errors)")
+    let json = try scene.roles(["check", "--json"])
+    expect(0, json)
+    let line = try JSONLine(json.lines[0])
+    #expect(line.string("kind") == "note")
+    #expect(line.string("object") == "quake.own")
+    #expect(line.string("statement") == "drop index quake.own")
+    #expect(try scene.roles(["create"]).lines == ["the roles are as they should be"])
+    try connection.run("alter table quake.quake disable trigger quake_20_record_insert")
+    let both = try scene.roles(["check"])
+    expect(1, both)
+    #expect(both.lines.first == "1 difference: 1 changed; 1 note")
+    #expect(both.lines.last == note)
+  }
+
   @Test func checkSaysWhatCreateLeavesToAPerson() throws {
     let scene = try Scene()
     let stranger = scene.prefix + "stranger"

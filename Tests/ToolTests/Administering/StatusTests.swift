@@ -168,10 +168,26 @@ import Testing
     #expect(outcome.status == 1)
     for words in [
       "the schema was changed in 2 places",
-      "trigger quake_20_record_insert of table quake.quake is disabled",
-      "table quake.quake has the rule own", "\"quake-admin roles check\"",
+      "trigger quake_20_record_insert of table quake.quake has state disabled instead of enabled",
+      "rule own of table quake.quake is not Quake's", "\"quake-admin roles check\"",
     ] { #expect(outcome.errors.contains(words), "\(words) in \(outcome.errors)") }
     #expect(try json().text.contains("\"problems\":[\"the schema was changed in 2 places\"]"))
+  }
+
+  @Test func rightsThatLeadToForeignCodeAreAProblemAndAnIndexOfOnesOwnIsNone() throws {
+    try database.psql("create index own on quake.quake (magnitude)")
+    #expect(try status().status == 0)
+    try database.psql(
+      """
+      grant create on schema quake to public;
+      create function quake.find(varchar) returns text language sql as 'select current_user';
+      """)
+    let outcome = try status()
+    #expect(outcome.status == 1)
+    for words in [
+      "the schema was changed in 2 places", "PUBLIC has CREATE on schema quake",
+      "function quake.find(character varying) is not Quake's, and may be called instead",
+    ] { #expect(outcome.errors.contains(words), "\(words) in \(outcome.errors)") }
   }
 
   @Test func problemsComeFirstAndNoLineIsWiderThanATerminal() throws {

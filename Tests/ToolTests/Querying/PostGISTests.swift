@@ -35,6 +35,8 @@ import Testing
     #expect(enabled.status == 0, "\(enabled.errors)")
     #expect(enabled.output == "the view quake.quake_point shows the events as points\n")
     #expect(try postgis("enable").output == "it was enabled already\n")
+    let status = try Tools.run("quake-admin", ["status"] + database.option)
+    #expect(status.status == 0, "\(status.errors)")
     #expect(
       try database.column(
         "select code || ' ' || public.st_asewkt(geom) from quake.quake_point")
