@@ -399,14 +399,15 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
     from (select t.*, lag(t.token || '.' || t.nonce, 1, p_token) over (order by t.token) as before
             from quake.change_transaction t
            where t.token > (select quake.token_number(p_token)) order by t.token) t
-   cross join lateral (
-     select row_number() over (order by v.id) - 1 as position, v.id, v.op, v.code, v.changed,
+    left join lateral (
+     select row_number() over (order by v.id) - 1 as position,
+            lead(v.id) over (order by v.id) is null as is_last, v.id, v.op, v.code, v.changed,
             row(v.code, v.net, v.net_code, v.source, v.type, v.status, v.magnitude, v.magnitude_type,
             v.place, v.time, v.updated, v.longitude, v.latitude, v.depth, v.title, v.url,
             v.detail, v.felt, v.cdi, v.mmi, v.alert, v.tsunami, v.sig, v.nst,
             v.dmin, v.rms, v.gap, v.ids, v.sources, v.types, v.as_of, v.validated,
             v.withdrawn_at, v.superseded_by, v.first_stored)::quake.event as row
-       from quake.quake_version v where v.transaction_id = t.transaction_id) v
+       from quake.quake_version v where v.transaction_id = t.transaction_id) v on true
     left join lateral (
      select row(p.code, p.net, p.net_code, p.source, p.type, p.status, p.magnitude, p.magnitude_type,
             p.place, p.time, p.updated, p.longitude, p.latitude, p.depth, p.title, p.url,
@@ -417,6 +418,12 @@ CREATE FUNCTION quake.changes_since(p_token text) RETURNS TABLE(token text, "pos
       where v.op = 'update' and p.code = v.code and p.id < v.id order by p.id desc limit 1) p on true
    where case when t.predecessor <> t.before and t.predecessor <> split_part(t.before, '.', 1)
               then quake.token__refuse_gap(t.before, t.token || '.' || t.nonce, t.predecessor) else true end
+     -- A transaction of which all changes are missing has one row without any.
+     and case when coalesce(v.is_last, true)
+                   and coalesce(v.position + 1, 0) <> t.inserted + t.updated + t.deleted + t.truncated
+              then quake.token__refuse_loss(t.token || '.' || t.nonce, t.inserted + t.updated + t.deleted + t.truncated,
+                                            coalesce(v.position + 1, 0))
+              else v.id is not null end
    order by t.token, v.id
 $$;
 COMMENT ON FUNCTION quake.changes_since(p_token text) IS 'every change after a token, in commit order; after 0 all of them. old and new are whole events; new is null for a delete, old for an insert, both for a truncate';
@@ -428,30 +435,32 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
   -- Statements of their own, because an invalid token must be an error in any case.
   select quake.token_number(p_from);
   select quake.token_number(p_to);
-  select quake.history_is_whole(least(n.a, n.b), greatest(n.a, n.b))
-    from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n;
   with bounds as materialized (
-    select least(n.a, n.b) as low, greatest(n.a, n.b) as high, n.a > n.b as backwards
+    select least(n.a, n.b) as low, greatest(n.a, n.b) as high, n.a > n.b as backwards,
+           quake.history__changes(least(n.a, n.b), greatest(n.a, n.b)) as changes
       from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n
-  ), truncates as materialized (
-    -- An event whose newest version has a smaller id than the last truncate before a token did not exist
-    -- at that token.
-    select coalesce(max(v.id) filter (where t.token <= b.low), 0) as before_low,
-           coalesce(max(v.id), 0) as before_high,
-           coalesce(bool_or(t.token > b.low), false) as between_them
-      from bounds b
-     cross join quake.quake_version v
-      join quake.change_transaction t on t.transaction_id = v.transaction_id
-     where v.op = 'truncate' and t.token <= b.high
   ), touched as materialized (
-    select v.code, min(v.id) as first, max(v.id) as last
+    -- With a row for the truncates, which have no code.
+    select v.code, min(v.id) as first, max(v.id) as last, count(*) as changes
       from bounds b
       join quake.change_transaction t on t.token > b.low and t.token <= b.high
      cross join lateral (
         -- "offset 0" makes it use the index, one transaction at a time, however long the history is.
         select * from quake.quake_version v where v.transaction_id = t.transaction_id offset 0) v
-     where v.code is not null
      group by v.code
+  ), truncates as materialized (
+    -- An event whose newest version has a smaller id than the last truncate before a token did not exist
+    -- at that token.
+    select coalesce(max(v.id) filter (where t.token <= b.low), 0) as before_low,
+           coalesce(max(v.id), 0) as before_high,
+           coalesce(bool_or(t.token > b.low), false) as between_them,
+           -- This row is read in any case, and with it all of its columns.
+           (select case when (select coalesce(sum(o.changes), 0) from touched o) = b.changes then true
+                        else quake.history_is_whole(b.low, b.high) end from bounds b) as is_whole
+      from bounds b
+     cross join quake.quake_version v
+      join quake.change_transaction t on t.transaction_id = v.transaction_id
+     where v.op = 'truncate' and t.token <= b.high
   ), state as (
     select c.code,
            case when c.was then row(
@@ -814,6 +823,43 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.gutenberg_richter(magnitudes double precision[], completeness double precision, method text, bin double precision) IS 'magnitude of completeness and b-value of the Gutenberg-Richter relation. The magnitude of completeness is given, or found by "maximum-curvature", the class with the most events plus 0.2 (Wiemer and Wyss, 2000; Woessner and Wiemer, 2005), or by "b-stability" (Cao and Gao, 2002). b is by maximum likelihood for classes (Aki, 1965; Tinti and Mulargia, 1987), its standard error by Shi and Bolt (1982). Both are null, and refusal says why: "few-events", fewer than 50; "one-class"; "no-stable-cutoff"; "depends-on-cutoff", because b (refused_b) differs from the b-value from other_magnitude on (other_b); from steady_from on, b no longer depends on the cutoff. Magnitudes below -10 and above 12 do not count. No row if there is no magnitude';
+CREATE FUNCTION quake.history__changes(p_after bigint, p_up_to bigint) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  beginning text;
+  changes bigint;
+  first_gap bigint;
+  gap record;
+begin
+  select t.token || '.' || t.nonce into beginning
+    from quake.change_transaction t
+   where t.token <= greatest(p_after, (select f.token from quake.history_floor f))
+   order by t.token desc limit 1;
+  -- Sums of bigint are numeric, which takes longer. As long as they are below 2^53, those of doubles are exact.
+  select coalesce(sum(g.changes::double precision), 0)::bigint,
+         min(g.token) filter (where g.predecessor <> g.before and g.predecessor <> split_part(g.before, '.', 1))
+    into changes, first_gap
+    from (select t.token, t.predecessor, t.inserted + t.updated + t.deleted + t.truncated as changes,
+                 lag(t.token || '.' || t.nonce, 1, coalesce(beginning, '0')) over (order by t.token) as before
+            from quake.change_transaction t
+           where t.token > greatest(p_after, (select f.token from quake.history_floor f))
+             and t.token <= coalesce(p_up_to, 9223372036854775807)) g;
+  if first_gap is not null then
+    select t.token || '.' || t.nonce as token, t.predecessor,
+           coalesce((select b.token || '.' || b.nonce from quake.change_transaction b
+                      where b.token < t.token order by b.token desc limit 1), '0') as before
+      into gap
+      from quake.change_transaction t where t.token = first_gap;
+    perform quake.token__refuse_gap(gap.before, gap.token, gap.predecessor);
+  end if;
+  return changes;
+end
+$$;
+COMMENT ON FUNCTION quake.history__changes(p_after bigint, p_up_to bigint) IS 'how many changes the transactions after one number and up to another had; an error with SQLSTATE QK003 if one of these transactions is missing. null: up to the newest';
 CREATE FUNCTION quake.history_covers(p_number bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -833,29 +879,26 @@ CREATE FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint DEFAULT NU
     SET jit TO 'off'
     AS $$
 declare
-  beginning text;
-  gap record;
+  loss record;
 begin
-  select t.token || '.' || t.nonce into beginning
+  perform quake.history__changes(p_after, p_up_to);
+  select t.token || '.' || t.nonce as token, t.inserted + t.updated + t.deleted + t.truncated as had,
+         v.changes as holds
+    into loss
     from quake.change_transaction t
-   where t.token <= greatest(p_after, (select f.token from quake.history_floor f))
-   order by t.token desc limit 1;
-  select g.* into gap
-    from (select t.token, t.nonce, t.predecessor,
-                 lag(t.token || '.' || t.nonce, 1, coalesce(beginning, '0')) over (order by t.token) as before
-            from quake.change_transaction t
-           where t.token > greatest(p_after, (select f.token from quake.history_floor f))
-             and t.token <= coalesce(p_up_to, 9223372036854775807)) g
-   where g.predecessor <> g.before and g.predecessor <> split_part(g.before, '.', 1)
-   order by g.token
-   limit 1;
+   cross join lateral (
+     select count(*) as changes from quake.quake_version v where v.transaction_id = t.transaction_id) v
+   where t.token > greatest(p_after, (select f.token from quake.history_floor f))
+     and t.token <= coalesce(p_up_to, 9223372036854775807)
+     and v.changes <> t.inserted + t.updated + t.deleted + t.truncated
+   order by t.token limit 1;
   if found then
-    perform quake.token__refuse_gap(gap.before, gap.token || '.' || gap.nonce, gap.predecessor);
+    perform quake.token__refuse_loss(loss.token, loss.had, loss.holds);
   end if;
   return true;
 end
 $$;
-COMMENT ON FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint) IS 'true if no transaction is missing after one number and up to another, otherwise an error with SQLSTATE QK003; to be called in the transaction that reads the history. null: up to the newest';
+COMMENT ON FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint) IS 'true if no transaction, and no change of one, is missing after one number and up to another, otherwise an error with SQLSTATE QK003; to be called in the transaction that reads the history. null: up to the newest';
 CREATE FUNCTION quake.import__replace_unchanged(p_id bigint) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1566,6 +1609,18 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.token__refuse_gap(p_token text, p_next text, p_predecessor text) IS 'raises the error for a token that is not the predecessor of the next transaction';
+CREATE FUNCTION quake.token__refuse_loss(p_token text, p_had bigint, p_holds bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'history diverged at token %', p_token
+    using errcode = 'QK003',
+          detail = format('The number of the transaction''s changes was %s; the history holds %s.', p_had, p_holds),
+          hint = 'Rows of the history were removed or not copied; "quake-query verify" shows all such places. Begin again with a snapshot.';
+end
+$$;
+COMMENT ON FUNCTION quake.token__refuse_loss(p_token text, p_had bigint, p_holds bigint) IS 'raises the error for a transaction of which the history holds another number of changes than it had';
 CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1655,6 +1710,18 @@ CREATE FUNCTION quake.versions(p_code text) RETURNS TABLE(token text, "position"
    order by v.id
 $$;
 COMMENT ON FUNCTION quake.versions(p_code text) IS 'the versions of an event that the history holds, the oldest first; event is null for a truncate that removed it';
+CREATE FUNCTION quake.watcher__note_removal() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into quake.watcher_removal as r (name, created_at) values (old.name, old.created_at)
+  on conflict (name) do update set created_at = excluded.created_at
+   where r.created_at < excluded.created_at;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.watcher__note_removal() IS 'notes that a durable cursor was removed';
 CREATE FUNCTION quake.within(lat double precision, lon double precision, km double precision) RETURNS SETOF quake.event
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -2746,6 +2813,13 @@ COMMENT ON COLUMN quake.watcher_lag.transactions_behind IS 'transactions that it
 COMMENT ON COLUMN quake.watcher_lag.time_behind IS 'how long ago the oldest of them committed';
 COMMENT ON COLUMN quake.watcher_lag.needs IS 'number of the token after which it needs the history';
 COMMENT ON COLUMN quake.watcher_lag.expired IS 'whether that part of the history has been purged: the watcher cannot continue';
+CREATE TABLE quake.watcher_removal (
+    name text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE quake.watcher_removal IS 'the names of durable cursors that were removed, so that a watcher knows whether its cursor was removed or lost in a restore';
+COMMENT ON COLUMN quake.watcher_removal.name IS 'the watcher''s name';
+COMMENT ON COLUMN quake.watcher_removal.created_at IS 'when the last one of that name was created that was removed';
 ALTER TABLE ONLY quake.absence
     ADD CONSTRAINT absence_pkey PRIMARY KEY (code, feed);
 ALTER TABLE ONLY quake.association_pin
@@ -2798,6 +2872,8 @@ ALTER TABLE ONLY quake.tombstone
     ADD CONSTRAINT tombstone_pkey PRIMARY KEY (code);
 ALTER TABLE ONLY quake.watcher
     ADD CONSTRAINT watcher_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY quake.watcher_removal
+    ADD CONSTRAINT watcher_removal_pkey PRIMARY KEY (name);
 CREATE INDEX association_pin_other ON quake.association_pin USING btree (other);
 CREATE INDEX association_preferred ON quake.association USING btree (preferred);
 CREATE INDEX backfill_file_backfill ON quake.backfill_file USING btree (backfill_id);
@@ -2838,6 +2914,7 @@ CREATE TRIGGER quake_30_note_truncate AFTER TRUNCATE ON quake.quake FOR EACH STA
 ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_truncate;
 CREATE TRIGGER quake_30_note_update AFTER UPDATE ON quake.quake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT WHEN ((current_setting('quake.associating'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION quake.quake__note_for_association();
 ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_update;
+CREATE TRIGGER watcher_10_note_removal AFTER DELETE ON quake.watcher FOR EACH ROW EXECUTE FUNCTION quake.watcher__note_removal();
 ALTER TABLE ONLY quake.backfill_file
     ADD CONSTRAINT backfill_file_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.backfill_window

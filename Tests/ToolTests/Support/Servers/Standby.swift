@@ -58,13 +58,16 @@ final class ReplicatedServers {
 
   /// The output of psql for a query.
   @discardableResult
-  func ask(_ server: EmbeddedServer, _ query: String) throws -> String {
+  func ask(_ server: EmbeddedServer, _ query: String) throws -> String { try server.ask(query) }
+}
+
+extension EmbeddedServer {
+  /// The output of psql for a query.
+  @discardableResult
+  func ask(_ query: String) throws -> String {
     let outcome = try ToolProcess(
-      server.psqlPath,
-      [
-        "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", query, "-d",
-        server.conninfo,
-      ], environment: Tools.environment
+      psqlPath, ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", query, "-d", conninfo],
+      environment: Tools.environment
     ).exit()
     try #require(outcome.status == 0, "\(outcome.errors)")
     return outcome.lines.joined(separator: "\n")
