@@ -89,7 +89,9 @@ extension HostAddress.Host {
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: longest) { text in
       for (index, byte) in bytes.enumerated() { text[index] = CChar(bitPattern: byte) }
       text[bytes.count] = 0
-      return inet_pton(family, text.baseAddress, &address) == 1
+      return withUnsafeMutableBytes(of: &address) {
+        inet_pton(family, text.baseAddress, $0.baseAddress) == 1
+      }
     }
   }
 
