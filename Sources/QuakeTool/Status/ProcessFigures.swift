@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SwiftOverlayShims  // where this compiler finds the members of timespec
 
 /// What the running process uses of the machine, in Prometheus's names and units.
 package struct ProcessFigures {
