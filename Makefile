@@ -211,11 +211,8 @@ wheel: build ## make a Python wheel, for machines on which nobody can become roo
 	deploy/packages/wheel.sh
 
 .PHONY: test-packages
-test-packages: tarball wheel ## try the packages in fresh roots of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
-	deploy/packages/test.sh .build/packages/quake-*-linux-x86_64.tar.xz
-	for release in bookworm trixie; do
-		deploy/packages/test-wheel.sh .build/packages/quake_tools-*.whl $$release
-	done
+test-packages: tarball deb wheel ## try the packages on fresh machines of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
+	deploy/packages/test.sh
 
 BUILDER := docker
 .PHONY: image

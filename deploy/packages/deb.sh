@@ -3,6 +3,7 @@
 #   deb.sh [VERSION FOLDER]     makes FOLDER/quake-tools_VERSION_ARCHITECTURE.deb
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+export LC_ALL=C
 version=${1:-$(.build/release/quake-query --version | awk '{print $2}')}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 architecture=$(dpkg --print-architecture)

@@ -6,6 +6,7 @@
 # packages names in QUAKE_MIGRATIONS an object with the migrations of another release.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+export LC_ALL=C
 release=$(readlink -f .build/release)
 work=$PWD/.build/packages
 out=$work/$1

@@ -29,10 +29,19 @@ fresh_root() {
 remove_root() {
   [[ -z $machine ]] || kill -KILL $leader "$machine" 2>/dev/null || true
   wait 2>/dev/null || true
+  kill -KILL $(processes) 2>/dev/null || true
   ! mountpoint --quiet "$root/proc" || umount "$root/proc"
   # Processes of the machine may still be ending.
   for cgroup in "${cgroups[@]}"; do eventually 10 find "$cgroup" -depth -type d -exec rmdir {} + || true; done
   eventually 10 rm -rf --one-file-system "$scratch"
+}
+
+# processes: those that run in the root.
+processes() {
+  local process
+  for process in /proc/[0-9]*; do
+    [[ $(readlink "$process/root") != "$root" ]] || echo "${process#/proc/}"
+  done
 }
 
 clean_environment=(env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive)
@@ -61,6 +70,9 @@ boot() {
 booted() {
   leader=$(pgrep -P "$machine" | head -n 1) && [[ $(there systemctl is-system-running) == running ]]
 }
+
+# install inside|there PACKAGES [RECOMMENDED]: with what the packages recommend, unless RECOMMENDED is false.
+install() { quietly "$1" apt-get -q --yes --option APT::Install-Recommends="${3:-true}" install $2; }
 
 # there COMMAND...: runs a command in the machine that has booted.
 there() { nsenter --target "$leader" --all -- "${clean_environment[@]}" "$@"; }

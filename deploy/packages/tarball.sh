@@ -2,6 +2,7 @@
 # Makes .build/packages/quake-VERSION-linux-x86_64.tar.xz, which runs from any folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+export LC_ALL=C
 version=$(.build/release/quake-query --version | awk '{print $2}')
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 deploy/packages/program.sh portable '$ORIGIN/../lib/quake'
@@ -9,12 +10,18 @@ work=.build/packages
 name=quake-$version-linux-x86_64
 rm -rf "$work/$name" "$work"/quake-*-linux-x86_64.tar.xz
 deploy/packages/files.sh portable "$work/$name"
-install -D -m 644 "$(readlink -f /usr/lib/x86_64-linux-gnu/libwslay.so.1)" "$work/$name/lib/quake/libwslay.so.1"
+# Few distributions have wslay, and the libmicrohttpd of RHEL 9 lacks a function.
+for library in libwslay.so.1 libmicrohttpd.so.12; do
+  install -D -m 644 "$(readlink -f "/usr/lib/x86_64-linux-gnu/$library")" "$work/$name/lib/quake/$library"
+done
 mkdir -p "$work/$name/share/doc/quake"
+install -m 755 deploy/packages/run "$work/$name/run"
+install -D -m 755 deploy/run.sh "$work/$name/share/quake/run.sh"
+install -m 644 -t "$work/$name/share/quake" deploy/quake-*.service deploy/quake-*.timer deploy/quake-*.conf
 cp LICENSE README.md CHANGELOG.md "$work/$name/share/doc/quake/"
-cp /usr/share/doc/libwslay1/copyright "$work/$name/share/doc/quake/copyright-wslay"
-cp /usr/share/doc/libsimdjson14/copyright "$work/$name/share/doc/quake/copyright-simdjson"
-cp /usr/share/doc/libinih1/copyright "$work/$name/share/doc/quake/copyright-inih"
+for package in libwslay1 libmicrohttpd12 libsimdjson14 libinih1; do
+  cp "/usr/share/doc/$package/copyright" "$work/$name/share/doc/quake/copyright-$package"
+done
 SOURCE_DATE_EPOCH=$epoch deploy/packages/inventory.py generic "$version" "$work/$name" \
   "$work/$name/share/doc/quake/quake.spdx.json"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w --mtime="@$epoch" -cf - "$name" \

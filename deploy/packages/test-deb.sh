@@ -8,7 +8,6 @@ source deploy/packages/roots.sh
 package=$1 next=$2 release=$3
 services='quake-migrate quake-ingest quake-serve'
 
-install() { quietly "$1" apt-get -q --yes --option APT::Install-Recommends="${3:-true}" install $2; }
 remove() { quietly "$1" apt-get -q --yes "$2" quake-tools; }
 as_quake() { there runuser -u quake -- "$@"; }
 all_active() { [[ $(there systemctl is-active $services | grep -cx active) == 3 ]]; }
@@ -22,7 +21,7 @@ remains() {
     -o -path "$root/root" -o -path "$root/tmp" -o -path "$root/var/tmp" -o -path "$root/var/cache" \
     -o -path "$root/var/log" -o -path "$root/var/lib/apt" -o -path "$root/var/lib/postgresql" \
     -o -path "$root/var/lib/systemd/timers" -o -path "$root/var/lib/systemd/linger" \) -prune \
-    -o -not -path "$root/etc/*-" -printf '/%P\n' | sort
+    -o -not -name .updated -not -path "$root/etc/*-" -printf '/%P\n' | sort
   sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u
 }
 fail() {

@@ -1,42 +1,26 @@
 #!/bin/bash
-# Tries the tarball where nothing of the project is: in a root of Debian 12 and in one of Debian 13. The tools
-# are run by an ordinary user. As root; needs debootstrap and Debian's mirror.
-#   test.sh TARBALL [RELEASE...]
+# Tries the packages where nothing of the project is, in fresh machines of Debian, and packs once more what
+# "make tarball deb wheel" packed, which must give the same bytes. As root; roots.sh lists what that needs.
+#   test.sh [RELEASE...]
 set -euo pipefail
-tarball=$(readlink -f "$1")
-shift
-cache=/var/cache/quake-tests/roots
+cd "$(dirname "$0")/../.."
 (( $# )) || set -- bookworm trixie
+packages=.build/packages
+version=$(.build/release/quake-query --version | awk '{print $2}')
+tarball=$packages/quake-$version-linux-x86_64.tar.xz
+deb=$packages/quake-tools_${version}_$(dpkg --print-architecture).deb
+wheel=$packages/quake_tools-$version-py3-none-manylinux_2_34_x86_64.whl
+
+sums=$(sha256sum "$tarball" "$deb" "$wheel")
+deploy/packages/tarball.sh
+deploy/packages/deb.sh
+deploy/packages/wheel.sh
+sha256sum --check --quiet <<<"$sums"
+echo "packed again: the same bytes"
+
+deploy/packages/next-release.sh "$packages/next"
 for release in "$@"; do
-  base=$cache/$release
-  if [[ ! -e $base/.complete ]]; then
-    rm -rf "$base"
-    debootstrap --variant=minbase --include=ca-certificates "$release" "$base" >/dev/null
-    touch "$base/.complete"
-  fi
-  root=$(mktemp -d "/var/tmp/quake-$release.XXXXXX")
-  trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
-  cp -a "$base/." "$root"
-  chmod 755 "$root"
-  mount -t proc proc "$root/proc"
-  chroot "$root" bash -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q --yes --no-install-recommends \
-    install libpq5 libcurl4 libexpat1 libmicrohttpd12 libssl3 libzstd1 zlib1g postgresql curl xz-utils' \
-    >"$root/apt.log" 2>&1 || { tail -n 5 "$root/apt.log" >&2; exit 1; }
-  chroot "$root" useradd --create-home someone
-  cp "$tarball" "$root/home/someone/quake.tar.xz"
-  chroot "$root" su - someone -c 'set -e
-    tar -xf quake.tar.xz
-    export PATH=$PWD/$(echo quake-*-linux-x86_64)/bin:$PATH
-    quake-ingest run --once --quiet --feed simulated
-    quake-query list -n 1
-    quake-query list -n 1 | grep -q Simulated
-    quake-serve --quiet --listen 127.0.0.1:18080 & server=$!
-    curl -sS --fail --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:18080/ | grep -qi "<html"
-    kill $server; wait $server
-    quake quake-watch --from-start --no-follow | grep -q Simulated
-    quake-admin server stop
-    ls -A "$HOME/.local/share/quake" >/dev/null'
-  umount "$root/proc"
-  rm -rf --one-file-system "$root"
-  echo "$release: passed"
+  deploy/packages/test-tarball.sh "$tarball" "$release"
+  deploy/packages/test-deb.sh "$deb" "$packages"/next/quake-tools_*.deb "$release"
+  deploy/packages/test-wheel.sh "$wheel" "$release"
 done
