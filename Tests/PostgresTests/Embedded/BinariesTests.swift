@@ -25,6 +25,15 @@ import Testing
     #expect(try scene.programs == scene.python("lib/python3.13/site-packages"))
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root's server runs as another account"))
+  func programsThatTheAccountCannotRunAreNotUsed() throws {
+    let scene = try Scene()
+    try scene.install("15.18", in: scene.system("15"))
+    try scene.install("18.6", in: scene.python("lib/python3.13/site-packages"))
+    try scene.shell("chmod 700 environment/lib")
+    #expect(try scene.programs == scene.system("15"))
+  }
+
   @Test func existingDataKeepTheirVersion() throws {
     let scene = try Scene()
     try scene.install("15.18", in: scene.system("15"))
