@@ -12,7 +12,7 @@ extension SchemaListing {
     var found: [SchemaDeviation] = []
     for object in objects {
       if let original = known[object.name] {
-        found += object.changes(from: original)
+        if object.properties != original.properties { found += object.changes(from: original) }
       } else if let whole = object.whole, known[whole] == nil, present.contains(whole) {
         continue
       } else {

@@ -57,14 +57,17 @@ package struct SchemaListing: Sendable {
       select n.nspowner as oid from pg_namespace n where n.nspname = 'quake'
       union select r.oid from pg_roles r where r.rolsuper
     ), foreign_code as (
-      -- Indexes and columns that run code of others, with the rights of those who write. Extensions are trusted.
+      -- Indexes and columns that run code of others, with the rights of those who write: neither of PostgreSQL, whose
+      -- objects have lower numbers, nor of an extension.
       select d.classid, d.objid, d.objsubid
-        from pg_depend d left join pg_proc f on d.refclassid = 'pg_proc'::regclass and f.oid = d.refobjid
-       where d.classid in ('pg_class'::regclass, 'pg_attrdef'::regclass)
+        from pg_depend d
+       where d.classid in ('pg_class'::regclass, 'pg_attrdef'::regclass) and d.objid >= 16384 and d.refobjid >= 16384
          and d.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass, 'pg_type'::regclass)
-         and f.pronamespace is distinct from to_regnamespace('quake')
          and not exists (select from pg_depend e
                           where e.classid = d.refclassid and e.objid = d.refobjid and e.deptype = 'e')
+         and not exists (select from pg_proc f
+                          where d.refclassid = 'pg_proc'::regclass and f.oid = d.refobjid
+                            and f.pronamespace = to_regnamespace('quake'))
     ), relation as (
       select c.*,
              case c.relkind when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'materialized view'

@@ -17,6 +17,7 @@ import Testing
 @Suite struct SchemaDumpTests {
   private let database: TestDatabase
   private let connection: Connection
+  private let isWriting = getenv("QUAKE_WRITE_SCHEMA") != nil
 
   init() throws {
     database = try TestDatabase()
@@ -53,7 +54,7 @@ import Testing
 
   @Test func theSchemaIsThatOfTheDump() throws {
     let actual = normalised(try dump())
-    if getenv("QUAKE_WRITE_SCHEMA") != nil {
+    if isWriting {
       try Folder.write(
         """
         -- The schema after all migrations, as pg_dump prints it, without comments and settings.
@@ -84,8 +85,9 @@ import Testing
   func theListingIsThatOfTheSchema(_ version: ServerVersion) throws {
     let server = try TestDatabase(on: version.server)
     let actual = try SchemaListing(of: server.connect()).text
-    if version == .main, getenv("QUAKE_WRITE_SCHEMA") != nil {
-      try Folder.write(
+    if isWriting {
+      guard version == .main else { return }
+      return try Folder.write(
         """
         # The objects of the schema after all migrations, as SchemaListing.swift lists them. A test compares
         # databases with it, and writes it anew when told to: QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump
@@ -112,6 +114,8 @@ import Testing
   /// PostgreSQL prints some expressions with other parentheses when they were printed and read once.
   @Test(arguments: ServerVersion.present)
   func aRestoredSchemaHasNoDeviation(_ version: ServerVersion) throws {
+    // The program of the tests still has the listing that is being replaced.
+    guard !isWriting else { return }
     let restored = try TestDatabase.empty(on: version.server)
     try restored.psql(try dump([]))
     #expect(try SchemaDeviation.all(over: restored.connect()) == [])
