@@ -1,4 +1,5 @@
 import Basics
+import EmbeddedPostgres
 import TestSupport
 import Testing
 
@@ -105,6 +106,29 @@ import Testing
     #expect(error.statement == "select pg_advisory_lock(1)")
     #expect(error.isConnectionLoss)
     #expect(error.hint != nil)
+  }
+
+  /// While a statement lasts, the server is asked whether it is there. Here it takes longer to answer than each of the
+  /// first of these probes waits.
+  @Test func aServerThatIsMerelySlowIsNotLeft() throws {
+    let proxy = try FaultyProxy(
+      to: TestServer.shared.server.status().socketDirectory + "/.s.PGSQL.5432")
+    defer { proxy.stop() }
+    var settings = ConnectionSettings(
+      proxy.conninfo(database: database.name, user: "quake"), applicationName: "patient")
+    settings.connectTimeout = ToolProcess.patience
+    try other.run("select pg_advisory_lock(7)")
+    let hasEnded = Event()
+    let waiting = BackgroundThread { [settings] in
+      defer { hasEnded.happen() }
+      let connection = try Connection(settings)
+      proxy.set(.crawl)
+      try connection.run("select pg_advisory_lock(7)")
+    }
+    // More than are sent to a server that answers none of them.
+    try eventually("six probes") { proxy.acceptedCount > 6 || hasEnded.wait(within: .zero) }
+    try other.run("select pg_advisory_unlock(7)")
+    try waiting.join()
   }
 
   /// A negative time would be a wait for ever.

@@ -49,13 +49,15 @@ extension Connection {
     hint: "The server, or the network to it, may be down.")
 
   /// How long a wait lasts before the server is first asked whether it is there, and the time between two such
-  /// probes that it answers.
-  private static let probePause = Duration.seconds(5)
-  /// How long a probe waits for an answer. A server that works answers at once, however long its statements take.
-  private static let probeLimit = Duration.seconds(3)
-  /// After this number of probes in succession without an answer, the server is considered gone. A machine with too
-  /// much to do may miss some.
-  private static let mostSilences = 5
+  /// probes that it answers. It can be short, because a probe costs the server little, and one that it answers proves
+  /// that it is there.
+  private static let probePause = Duration.seconds(2)
+  /// How long each probe in succession waits for an answer. A server that works answers at once, however long its
+  /// statements take; but a machine with too much to do may miss some, or need longer, so later ones wait longer. After
+  /// the last one, which is after 15 s without an answer, the server is considered gone.
+  private static let probeLimits: [Duration] = [
+    .seconds(3), .seconds(3), .seconds(4), .seconds(5),
+  ]
 
   /// Waits until the socket is readable or writable.
   ///
@@ -94,14 +96,14 @@ extension Connection {
 
   /// Asks the server for another connection, which it grants or refuses while it is there.
   private func probe(_ patience: inout Patience) throws(PostgresError) {
-    if hasAnswer(within: Self.probeLimit) {
+    if hasAnswer(within: Self.probeLimits[patience.silences]) {
       patience.silences = 0
       patience.probe = Deadline(after: Self.probePause)
       return
     }
     patience.silences += 1
     patience.probe = Deadline(after: .zero)
-    guard patience.silences < (patience.isStopping ? 1 : Self.mostSilences) else {
+    guard patience.silences < (patience.isStopping ? 1 : Self.probeLimits.count) else {
       isSilent = true
       throw Self.silent
     }
@@ -109,7 +111,9 @@ extension Connection {
 
   /// Whether the server answers an attempt to connect, or the running statement meanwhile.
   private func hasAnswer(within limit: Duration) -> Bool {
-    guard let probe = Self.call(PQconnectStartParams, with: addressOfServer()) else { return true }
+    guard let probe = Self.call(PQconnectStartParams, with: addressOfServer(limit)) else {
+      return true
+    }
     defer { PQfinish(probe) }
     do throws(PostgresError) {
       try Self.finishConnecting(probe, timeout: limit, wake: PQsocket(connection))
@@ -120,7 +124,7 @@ extension Connection {
   }
 
   /// The parameters of this connection with the one address that it has.
-  private func addressOfServer() -> [(keyword: String, value: String)] {
+  private func addressOfServer(_ limit: Duration) -> [(keyword: String, value: String)] {
     var parameters: [(keyword: String, value: String)] = []
     guard let options = PQconninfo(connection) else { return [] }
     defer { PQconninfoFree(options) }
@@ -133,7 +137,7 @@ extension Connection {
       option += 1
     }
     return parameters + address
-      + [("connect_timeout", "\(Self.probeLimit.components.seconds)")]
+      + [("connect_timeout", "\(limit.components.seconds)")]
   }
 
   private func lookAt(_ patience: inout Patience, with watch: StatementWatch) {

@@ -10,6 +10,8 @@ package final class FaultyProxy: Sendable {
     case pass
     /// Each piece waits for 75 ± 50 ms, without overtaking.
     case delay
+    /// Each piece waits for 1.7 s, without overtaking, as on a machine with much too much to do.
+    case crawl
     /// They are taken, and not forwarded as long as this lasts.
     case stall
   }
@@ -282,8 +284,10 @@ private final class ProxiedConnection: Sendable {
       hold.mayPass.wait()
     }
     var due = ContinuousClock.now
-    if behaviour == .delay {
-      due += .milliseconds(Int.random(in: 25...125, using: &random))
+    switch behaviour {
+    case .delay: due += .milliseconds(Int.random(in: 25...125, using: &random))
+    case .crawl: due += .milliseconds(1700)
+    case .pass, .stall: break
     }
     if let last = way.pieces.last { due = max(due, last.due) }
     way.pieces.append(Piece(due: due, bytes: bytes))
