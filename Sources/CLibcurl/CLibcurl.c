@@ -70,6 +70,18 @@ CURLcode quake_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
   return library.curl_easy_setopt_(easy, option, value);
 }
 
+CURLcode quake_curl_set_web_only(CURL *easy) {
+  // Before 7.85 the options have other names, whose values are bits.
+  enum { old_protocols = CURLOPTTYPE_LONG + 181, old_redirect_protocols = CURLOPTTYPE_LONG + 182 };
+  const long web = CURLPROTO_HTTP | CURLPROTO_HTTPS;
+  CURLcode code = library.curl_easy_setopt_(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (code == CURLE_OK)
+    return library.curl_easy_setopt_(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  code = library.curl_easy_setopt_(easy, (CURLoption)old_protocols, web);
+  if (code != CURLE_OK) return code;
+  return library.curl_easy_setopt_(easy, (CURLoption)old_redirect_protocols, web);
+}
+
 CURLcode quake_curl_set_headers(CURL *easy, struct curl_slist *headers) {
   return library.curl_easy_setopt_(easy, CURLOPT_HTTPHEADER, headers);
 }

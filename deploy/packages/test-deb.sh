@@ -82,10 +82,16 @@ there userdel ann
 remains >"$scratch/after"
 comm -13 "$scratch/before" "$scratch/after" >"$scratch/left"
 [[ ! -s $scratch/left ]] || { cat "$scratch/left"; fail 'removing and purging the package leaves these'; }
-install there /root/package.deb
+install there /root/next.deb
 eventually 60 all_active
 as_quake quake-query versions --quiet kept1 | grep kept1 >/dev/null || fail 'purging the package lost an event'
 echo "$release: removing and purging the package left only the database, with which a new installation goes on"
+
+# A running machine without PostgreSQL, which apt configures after the package, in the same run.
+quietly there apt-get -q --yes purge quake-tools 'postgresql*'
+install there /root/package.deb
+eventually 90 all_active
+echo "$release: an installation together with PostgreSQL ended with all units active"
 there systemctl poweroff
 wait "$machine"
 machine=

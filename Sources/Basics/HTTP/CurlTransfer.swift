@@ -148,8 +148,7 @@ package final class CurlTransfer {
   }
 
   private func setOptions(_ options: Options) {
-    quake_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    quake_curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+    quake_curl_set_web_only(easy)
     // Otherwise a cancelled transfer would wait for a slow name resolution.
     quake_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, options.maximumRedirects > 0 ? 1 : 0)
@@ -198,12 +197,14 @@ package final class CurlTransfer {
       receiver.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
       return size * count
     }
-    quake_curl_set_prerequest(easy) { owner, address, _, _, _ in
+    let isAsked = quake_curl_set_prerequest(easy) { owner, address, _, _, _ in
       guard let address, let receiver = CurlTransfer.receiver(of: owner),
         receiver.mayAsk(at: String(cString: address))
       else { return CURL_PREREQFUNC_ABORT }
       return CURL_PREREQFUNC_OK
     }
+    // libcurl before 7.80 does not ask, so it must not follow a redirect.
+    if isAsked != CURLE_OK { quake_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0) }
     quake_curl_set_opensocket(easy) { owner, _, address in
       guard let address, let receiver = CurlTransfer.receiver(of: owner),
         receiver.mayConnect(to: CurlTransfer.text(of: address))

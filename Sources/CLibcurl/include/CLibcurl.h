@@ -15,6 +15,8 @@ void quake_curl_end(CURL *easy);
 CURLcode quake_curl_set_long(CURL *easy, CURLoption option, long value);
 CURLcode quake_curl_set_string(CURL *easy, CURLoption option, const char *value);
 CURLcode quake_curl_set_pointer(CURL *easy, CURLoption option, void *value);
+// http and https alone, in each redirect, too.
+CURLcode quake_curl_set_web_only(CURL *easy);
 CURLcode quake_curl_set_headers(CURL *easy, struct curl_slist *headers);
 // The header and the body callback have the same C type.
 CURLcode quake_curl_set_receiver(CURL *easy, CURLoption option, curl_write_callback value);
