@@ -128,11 +128,15 @@ package struct StatusLimits: Sendable {
     return max(.seconds(60), Duration(lag: interval * 3))
   }
 
-  /// All problems except those of the schema.
+  /// All problems, if the schema is one that this program knows.
   package func problems(in report: StatusReport) -> [Problem] {
+    (report.changes.map { [Self.problem($0)] } ?? []) + problemsOfStore(in: report)
+  }
+
+  /// All problems except those of the schema.
+  package func problemsOfStore(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []
-    if let changes = report.changes { problems.append(Self.problem(changes)) }
     for feed in store.feeds where feed.pause == nil {
       // A standby does not have the locks of its primary. A feed that was polled once needs no worker.
       if !feed.isHeld, feed.endedAt == nil, !report.isStandby {

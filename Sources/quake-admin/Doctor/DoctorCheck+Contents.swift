@@ -143,7 +143,7 @@ extension DoctorCheck {
         "feeds and watchers of a schema that this program does not know",
         "Correct the schema first.")
     }
-    let problems = StatusLimits().problems(in: report)
+    let problems = StatusLimits().problemsOfStore(in: report)
     guard let first = problems.first else {
       return .ok(
         "\(Readable.count(store.feeds.count, "feed")) and \(Readable.count(store.watchers.count, "watcher")), no problem"

@@ -45,7 +45,7 @@ import Testing
   /// Columns that only the owner and the history's trigger write, or that PostgreSQL itself keeps short.
   private static let unlimited = [
     "association_pending.code", "quake.code", "import.quarantine_reason", "watcher.name",
-    "watcher.nonce",
+    "watcher.nonce", "watcher_removal.name",
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
   ]
 

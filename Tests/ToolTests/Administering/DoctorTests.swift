@@ -139,7 +139,7 @@ import Testing
       "feeds and watchers", "problem", "no worker polls feed late",
       after: "insert into quake.feed (name, url) values ('late', 'https://example.org/late');")
     try expect(
-      "schema", "problem", "changed in 1 place",
+      "schema", "problem", "trigger quake_20_record_insert of table quake.quake has state disabled",
       after: "alter table quake.quake disable trigger quake_20_record_insert;")
   }
 
