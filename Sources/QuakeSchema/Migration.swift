@@ -75,8 +75,8 @@ enum EmbeddedMigrations {
     return count
   }()
 
-  /// A migration's file name and its bytes.
-  static let files: [(name: String, bytes: [UInt8])] = {
+  /// A migration's file name and its bytes. They are copied each time: a program that goes on does not need them again.
+  static var files: [(name: String, bytes: [UInt8])] {
     var files: [(name: String, bytes: [UInt8])] = []
     while let file = quake_migration(files.count)?.pointee {
       files.append(
@@ -86,5 +86,5 @@ enum EmbeddedMigrations {
         ))
     }
     return files
-  }()
+  }
 }

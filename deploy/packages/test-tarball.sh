@@ -45,8 +45,6 @@ quake-ingest run --once --quiet --feed simulated
 quake-query list --quiet -n 1 | grep Simulated >/dev/null
 quake quake-watch --quiet --from-start --no-follow | grep Simulated >/dev/null
 # The memory that a further idle watcher needs.
-DATABASE_URL=$(quake-admin server url)
-export DATABASE_URL
 watchers=()
 for number in 1 2 3 4 5; do
   quake-watch --quiet >/dev/null & watchers+=($!)
