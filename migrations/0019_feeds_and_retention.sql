@@ -45,6 +45,7 @@ as $$
      and n.complete and n.token is null and n.covers_to is null and n.quarantined_at is null
      and n.inserted + n.updated + n.rejected + n.superseded + n.withdrawn + n.restored = 0
 $$;
+revoke all on function quake.import__replace_unchanged(bigint) from public;
 comment on function quake.import__replace_unchanged(bigint) is 'deletes the previous import of the feed, if both it and the given one have changed nothing. For the import itself';
 
 create function quake.purge_imports(p_age interval, p_rows integer) returns bigint
@@ -71,7 +72,8 @@ as $$
   )
   select count(*) from deleted
 $$;
-comment on function quake.purge_imports(interval, integer) is 'deletes imports that are older, at most so many, except those that the history, the quarantine or the next import of a feed needs; returns their number';
+revoke all on function quake.purge_imports(interval, integer) from public;
+comment on function quake.purge_imports(interval, integer) is 'deletes imports that are older, at most `p_rows`, except those that the history, the quarantine or the next import of a feed needs; returns their number';
 
 create function quake.purge_edits(p_age interval, p_rows integer) returns bigint
   language sql security definer
@@ -90,7 +92,8 @@ as $$
   )
   select count(*) from deleted
 $$;
-comment on function quake.purge_edits(interval, integer) is 'deletes batch edits that are older, at most so many, of which the history has no change any more and which left no event deleted; returns their number';
+revoke all on function quake.purge_edits(interval, integer) from public;
+comment on function quake.purge_edits(interval, integer) is 'deletes batch edits that are older, at most `p_rows`, of which the history has no change any more and which left no event deleted; returns their number';
 
 create table quake.table_size (
   name text not null,
@@ -121,4 +124,5 @@ as $$
   )
   select count(*) from noted
 $$;
+revoke all on function quake.note_table_sizes() from public;
 comment on function quake.note_table_sizes() is 'notes the sizes of the tables, at most once a day; returns the number of tables';

@@ -1083,7 +1083,7 @@ CREATE FUNCTION quake.purge_edits(p_age interval, p_rows integer) RETURNS bigint
   )
   select count(*) from deleted
 $$;
-COMMENT ON FUNCTION quake.purge_edits(p_age interval, p_rows integer) IS 'deletes batch edits that are older, at most so many, of which the history has no change any more and which left no event deleted; returns their number';
+COMMENT ON FUNCTION quake.purge_edits(p_age interval, p_rows integer) IS 'deletes batch edits that are older, at most `p_rows`, of which the history has no change any more and which left no event deleted; returns their number';
 CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT transactions bigint, OUT finished boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1198,7 +1198,7 @@ CREATE FUNCTION quake.purge_imports(p_age interval, p_rows integer) RETURNS bigi
   )
   select count(*) from deleted
 $$;
-COMMENT ON FUNCTION quake.purge_imports(p_age interval, p_rows integer) IS 'deletes imports that are older, at most so many, except those that the history, the quarantine or the next import of a feed needs; returns their number';
+COMMENT ON FUNCTION quake.purge_imports(p_age interval, p_rows integer) IS 'deletes imports that are older, at most `p_rows`, except those that the history, the quarantine or the next import of a feed needs; returns their number';
 CREATE FUNCTION quake.purgeable_to(p_token text, p_hold_limit interval) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'

@@ -61,7 +61,7 @@ package struct LockPatience {
         throw PostgresError(
           kind: .interrupted, sqlState: SQLState.queryCanceled,
           message: "could not \(doing): stopped while another session held a lock",
-          detail: lastWait(), hint: "Nothing was changed. Try again later.")
+          detail: lastWait(), hint: "What was done before it stays. Try again later.")
       }
     }
   }
@@ -76,6 +76,6 @@ package struct LockPatience {
     StoreError(
       .locked, "could not \(doing): another session holds a lock that it needs",
       detail: lastWait() ?? "\(error.message).",
-      hint: "Nothing was changed. End that session's transaction, or try again later.")
+      hint: "What was done before it stays. End that session's transaction, or try again later.")
   }
 }

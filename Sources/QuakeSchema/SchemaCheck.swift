@@ -28,7 +28,7 @@ extension Migrator {
   package static let knownVersion = EmbeddedMigrations.count
 
   /// Checks that the schema is the one of this program, or a newer one with which the ledger lets this program go on.
-  /// For programs that do not migrate; usually with one query.
+  /// For programs that do not migrate; usually with two queries.
   ///
   /// - Parameter tell: Gets a newer schema, once in this process.
   /// - Throws: `StoreError` of kind `schema` if the schema is missing, older, or too new.

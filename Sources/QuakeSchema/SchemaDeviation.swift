@@ -36,7 +36,7 @@ package struct SchemaDeviation: Sendable, Equatable {
   private static func objects(
     over connection: Connection
   ) throws(PostgresError) -> [SchemaDeviation] {
-    let known = EmbeddedMigrations.files.count
+    let known = EmbeddedMigrations.count
     if let version = try version(over: connection), version != known {
       return [
         SchemaDeviation(

@@ -73,11 +73,11 @@ def main(kind, version, folder, out):
     beside = []
     for path in sorted(pathlib.Path(folder).rglob("*.so*")):
         if path.name not in BESIDE:
-            sys.exit(f"inventory.py: it is not known what {path} is; name it in BESIDE")
+            sys.exit(f"inventory.py: unknown library {path}; name it in BESIDE")
         beside.append(debian(*BESIDE[path.name]))
 
     def related(parts, relation):
-        return [{"spdxElementId": part["SPDXID"], "relationshipType": relation, "relatedSpdxElement": own["SPDXID"]}
+        return [{"spdxElementId": own["SPDXID"], "relationshipType": relation, "relatedSpdxElement": part["SPDXID"]}
                 for part in parts]
 
     document = {
@@ -93,7 +93,7 @@ def main(kind, version, folder, out):
         "packages": [own] + inside + beside,
         "relationships": [
             {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": own["SPDXID"]}]
-        + related(inside, "STATIC_LINK") + related(beside, "DYNAMIC_LINK"),
+        + related(inside, "STATIC_LINK") + related(beside, "CONTAINS") + related(beside, "DYNAMIC_LINK"),
     }
     pathlib.Path(out).write_text(json.dumps(document, indent=1) + "\n")
 

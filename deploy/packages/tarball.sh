@@ -19,9 +19,10 @@ install -m 755 deploy/packages/run "$work/$name/run"
 install -D -m 755 deploy/run.sh "$work/$name/share/quake/run.sh"
 install -m 644 -t "$work/$name/share/quake" deploy/quake-*.service deploy/quake-*.timer deploy/quake-*.conf
 cp LICENSE README.md CHANGELOG.md "$work/$name/share/doc/quake/"
-for package in libwslay1 libmicrohttpd12 libsimdjson14 libinih1; do
+for package in libwslay1 libmicrohttpd12 libsimdjson14 libinih1 libstdc++6; do
   cp "/usr/share/doc/$package/copyright" "$work/$name/share/doc/quake/copyright-$package"
 done
+cp "$(dirname "$(readlink -f "$(type -p swiftc)")")/../share/swift/LICENSE.txt" "$work/$name/share/doc/quake/copyright-swift"
 SOURCE_DATE_EPOCH=$epoch deploy/packages/inventory.py generic "$version" "$work/$name" \
   "$work/$name/share/doc/quake/quake.spdx.json"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w --mtime="@$epoch" -cf - "$name" \

