@@ -79,7 +79,11 @@ struct DoctorCheck: Sendable {
         return .unseen(
           "another session holds a lock that this needs",
           "Repeat the command; \"quake-admin status\" names the session.")
-      default: return .unseen(error.message, "Please report it: this server answers otherwise.")
+      default:
+        return .warning(
+          "could not be examined: \(error.message)",
+          "Look for settings of the database and of the role, such as statement_timeout or temp_file_limit."
+        )
       }
     }
   }

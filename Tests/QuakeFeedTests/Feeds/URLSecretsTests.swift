@@ -5,6 +5,13 @@ import Testing
 
 /// Which parts of a URL are shown in messages.
 @Suite struct URLSecretsTests {
+  @Test(arguments: ["hunter%2F2", "hunter%2f2", "hunter/2"])
+  func aServerMayRepeatASecretInAnotherEncoding(repeated: String) {
+    let url = FeedURL("https://h/x?key=hunter%2F2")
+    #expect(url.leading(to: "https://h/ok/\(repeated)/y").shown == "https://h/ok/***/y")
+    #expect(url.redact("no such file: \(repeated).") == "no such file: ***.")
+  }
+
   @Test(
     arguments: [
       // Parameters that are known to be harmless stay readable.

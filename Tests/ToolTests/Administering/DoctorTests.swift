@@ -143,6 +143,22 @@ import Testing
       after: "alter table quake.quake disable trigger quake_20_record_insert;")
   }
 
+  @Test func whatCannotBeExaminedIsNoSuccess() throws {
+    let database = try TestDatabase()
+    try database.psql("alter database \(database.name) set statement_timeout = '1ms';")
+    let findings = try Findings(database.conninfo)
+    #expect(findings.status == 1)
+    findings.expect("schema", "warning", "could not be examined: canceling statement")
+  }
+
+  @Test func anAllowedNewerSchemaWasNotCompared() throws {
+    let database = try TestDatabase()
+    let known = try database.count("quake.migration")
+    try database.migrateToNextRelease(["-- oldest schema: \(known)\nselect 1"])
+    try Findings(database.conninfo).expect(
+      "schema", "warning", "is newer than that of this program")
+  }
+
   @Test func aCollationOfAnotherVersionIsFound() throws {
     let database = try TestDatabase()
     try database.psql(

@@ -15,7 +15,33 @@ public struct FeedURL: Sendable, Hashable {
     let parts = URLSecrets(Self.hide(secrets, in: text))
     self.text = text
     shown = parts.shown
-    self.secrets = secrets + URLSecrets(text).pieces
+    self.secrets = (secrets + URLSecrets(text).pieces).reduce(into: []) { known, secret in
+      for form in Self.forms(of: secret) where !known.contains(form) { known.append(form) }
+    }
+  }
+
+  /// How a server may repeat a secret that is percent-encoded in the URL: as it is, decoded, and with hexadecimal digits
+  /// of the other case.
+  private static func forms(of secret: String) -> [String] {
+    guard secret.utf8.contains(UInt8(ascii: "%")) else { return [secret] }
+    var (decoded, lower, upper): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
+    var rest = Substring(secret).utf8
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2)
+      guard byte == UInt8(ascii: "%"), digits.count == 2,
+        let value = UInt8(Substring(digits), radix: 16)
+      else {
+        decoded.append(byte)
+        lower.append(byte)
+        upper.append(byte)
+        continue
+      }
+      rest = rest.dropFirst(2)
+      decoded.append(value)
+      lower += Array("%\(Substring(digits).lowercased())".utf8)
+      upper += Array("%\(Substring(digits).uppercased())".utf8)
+    }
+    return [secret] + [decoded, lower, upper].compactMap { String(validating: $0, as: UTF8.self) }
   }
 
   /// Whether a text that may be a URL contains a secret. A `${...}` only names one.
