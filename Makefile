@@ -211,7 +211,10 @@ wheel: build ## make a Python wheel, for machines on which nobody can become roo
 	deploy/packages/wheel.sh
 
 .PHONY: test-packages
-test-packages: tarball deb wheel ## try the packages on fresh machines of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
+test-packages: build ## try the packages on fresh machines of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
+	deploy/packages/tarball.sh
+	deploy/packages/deb.sh
+	deploy/packages/wheel.sh
 	deploy/packages/test.sh
 
 BUILDER := docker

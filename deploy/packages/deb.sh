@@ -7,6 +7,7 @@ export LC_ALL=C
 version=${1:-$(.build/release/quake-query --version | awk '{print $2}')}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 architecture=$(dpkg --print-architecture)
+[[ $architecture == amd64 ]] || { echo "deb.sh: the package is made for amd64 only, not for $architecture" >&2; exit 1; }
 work=$PWD/.build/packages
 out=${2:-$work}
 root=$work/deb
@@ -38,7 +39,7 @@ install -D -m 644 -t "$units" "$from/quake-migrate.service"
 for unit in quake-ingest quake-serve; do
   sed -e '1,/^$/d' -e 's|/usr/local/bin/|/usr/bin/|' \
     -e '/^After=/s/$/ quake-migrate.service/' -e '/^Wants=/s/$/ quake-migrate.service/' \
-    -e 's/^# Wrong usage, not allowed, .*/# Wrong usage, not allowed: these are permanent. quake-migrate.service makes the schema fit./' \
+    -e 's/^# Wrong usage, not allowed, .*/# Wrong usage, not allowed: these are permanent. Until quake-migrate.service has made the schema fit, it is tried again./' \
     -e '/^RestartPreventExitStatus=/s/ 78$//' \
     "deploy/$unit.service" >"$units/$unit.service"
 done

@@ -9,9 +9,9 @@ int main(int argc, char **argv) {
   char path[PATH_MAX], name[NAME_MAX + 1];
   // The file itself: installers such as pipx make a link to it.
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - sizeof "quake");
-  if (length < 1) {
+  if (length < 1 || (size_t)length == sizeof path - sizeof "quake") {
     perror("cannot find the program; is /proc mounted? /proc/self/exe");
-    return 71;
+    return 70;
   }
   path[length] = 0;
   char *own = strrchr(path, '/') + 1;
@@ -21,5 +21,5 @@ int main(int argc, char **argv) {
   execv(path, argv);
   fprintf(stderr, "%s: cannot start ", name);
   perror(path);
-  return 71;
+  return 70;
 }

@@ -10,24 +10,13 @@ work=$PWD/.build/packages/libraries
 log=$work/log
 version() { dpkg-query -W -f '${source:Version}' "$1"; }
 sources=("postgresql-15=$(version libpq-dev)" "curl=$(version libcurl4-openssl-dev)" "libmicrohttpd=$(version libmicrohttpd-dev)")
-libc=$(version libc6-dev) openssl=$(version libssl-dev)
-stamp="${sources[*]} $libc $openssl $(sha256sum <"$0")"
+others=$(for package in libc6-dev libssl-dev libwslay1 libzstd1; do version $package; done)
+stamp="${sources[*]} $others $(sha256sum <"$0")"
 if [[ -e $out/stamp && $(<"$out/stamp") == "$stamp" ]]; then exit; fi
-rm -rf "$out" "$work"
-mkdir -p "$out" "$work/lists/partial"
-
-# A list of source packages of its own: the machine's may have none.
-for suite in 'debian bookworm' 'debian bookworm-updates' 'debian-security bookworm-security'; do
-  echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/$suite main"
-done | sed "s/bookworm/$(. /etc/os-release && echo "$VERSION_CODENAME")/" >"$work/sources.list"
-apt=(apt-get -q -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null
-  -o Dir::State::lists="$work/lists" -o APT::Sandbox::User=root)
-"${apt[@]}" update >"$log"
-cd "$work"
-for source in "${sources[@]}"; do
-  "${apt[@]}" --download-only source "$source" >>"$log"
-  dpkg-source --no-check -x "${source%%=*}"_*.dsc "${source%%=*}" >>"$log"
-done
+rm -rf "$out"
+mkdir -p "$out"
+source deploy/packages/sources.sh
+debian_sources "$work" "${sources[@]}"
 
 export CFLAGS="-O2 -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2 -ffile-prefix-map=$work=."
 export LDFLAGS='-Wl,-z,relro -Wl,-z,now -Wl,--as-needed'

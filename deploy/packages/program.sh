@@ -13,23 +13,16 @@ out=$work/$1
 runpath=${2:-}
 mkdir -p "$work/lib" "$out"
 
-if [[ ! -e $work/lib/libsimdjson.a ]]; then
-  # A list of source packages of its own: the machine's may have none.
-  mkdir -p "$work/apt/lists/partial" "$work/source"
-  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-  echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $codename main" \
-    >"$work/apt/sources.list"
-  apt=(apt-get -q -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
-    -o Dir::State::lists="$work/apt/lists" -o APT::Sandbox::User=root)
-  "${apt[@]}" update >/dev/null
-  # The version whose header the tools were compiled with.
-  version=$(dpkg-query -W -f '${source:Version}' libsimdjson-dev)
-  (cd "$work/source" && "${apt[@]}" --download-only source "simdjson=$version" >/dev/null \
-    && rm -rf tree && dpkg-source --no-check -x simdjson_*.dsc tree >/dev/null)
+# The version whose header the tools were compiled with.
+version=$(dpkg-query -W -f '${source:Version}' libsimdjson-dev)
+if [[ ! -e $work/lib/libsimdjson.a || $(cat "$work/simdjson.version") != "$version" ]]; then
+  source deploy/packages/sources.sh
+  debian_sources "$work/source" "simdjson=$version"
   g++ -c -O2 -DNDEBUG -fPIC -std=c++17 -DSIMDJSON_EXCEPTIONS=0 -ffunction-sections -fdata-sections \
-    -ffile-prefix-map="$work"=. -I"$work/source/tree/singleheader" \
-    "$work/source/tree/singleheader/simdjson.cpp" -o "$work/simdjson.o"
+    -ffile-prefix-map="$work"=. -I"$work/source/simdjson/singleheader" \
+    "$work/source/simdjson/singleheader/simdjson.cpp" -o "$work/simdjson.o"
   ar rcsD "$work/lib/libsimdjson.a" "$work/simdjson.o"
+  echo "$version" >"$work/simdjson.version"
 fi
 # A folder of static libraries only, which the linker searches first.
 cp "$(pkg-config --variable=libdir inih)/libinih.a" "$(g++ -print-file-name=libstdc++.a)" "$work/lib/"

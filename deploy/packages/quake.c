@@ -43,12 +43,12 @@ int main(int argc, char **argv) {
       prctl(PR_SET_NAME, name);
       return tools[i].main(argc, argv);
     }
-    // "quake quake-watch …", for installers that cannot make links. Swift reads the arguments
+    // "quake quake-watch …", for folders that cannot hold links. Swift reads the arguments
     // from /proc, so the process starts anew with the name.
     if (argc > 1 && strcmp(name, "quake") == 0 && strcmp(argv[1], tools[i].name) == 0) {
       execv("/proc/self/exe", argv + 1);
       perror("quake: cannot start itself; is /proc mounted?");
-      return 71;
+      return 70;
     }
   }
   fprintf(stderr, "quake: start it as quake-ingest, quake-watch, quake-query, quake-admin or quake-serve\n");

@@ -15,14 +15,15 @@ page_has_events() {
   there curl --silent --fail http://127.0.0.1:8080/ | grep -i '<html' \
     && there curl --silent --fail 'http://127.0.0.1:8080/v1/quakes?limit=20' | grep Simulated
 }
-# remains: the files in the root, but for those that change by themselves, and the users.
+# remains: the files in the root, but for those that change by themselves, and the users other than that of the services,
+# which stays.
 remains() {
   find "$root" -xdev \( -path "$root/proc" -o -path "$root/sys" -o -path "$root/run" -o -path "$root/dev" \
     -o -path "$root/root" -o -path "$root/tmp" -o -path "$root/var/tmp" -o -path "$root/var/cache" \
     -o -path "$root/var/log" -o -path "$root/var/lib/apt" -o -path "$root/var/lib/postgresql" \
     -o -path "$root/var/lib/systemd/timers" -o -path "$root/var/lib/systemd/linger" \) -prune \
     -o -not -name .updated -not -path "$root/etc/*-" -printf '/%P\n' | sort
-  sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u
+  sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u | grep -vx 'user or group quake'
 }
 fail() {
   echo "$release: $1" >&2

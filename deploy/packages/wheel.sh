@@ -15,7 +15,7 @@ deploy/packages/files.sh portable "$root"
 rm -r "$root/share"
 install -D -m 644 -t "$root/lib/quake" "$work"/bundled/*.so.*
 
-clang -Os -fPIE -pie -Wall -s deploy/packages/launcher.c -o "$work/launcher"
+clang -Os -fPIE -pie -Wall -s -fstack-protector-strong -Wl,-z,relro -Wl,-z,now deploy/packages/launcher.c -o "$work/launcher"
 find "$root/bin" -type l | while read -r link; do
   [[ $(readlink "$link") == quake ]] || { echo "wheel.sh: $link does not lead to quake" >&2; exit 1; }
   cp --remove-destination "$work/launcher" "$link"
