@@ -42,16 +42,27 @@ enum MigrateCommand {
       for entry in pending {
         try output.writeLine("would apply migration \(entry.version) (\(entry.name))")
       }
-      if pending.isEmpty { try output.writeLine("the schema is up to date") }
+      if pending.isEmpty {
+        try database.checkSchema(of: connection)
+        try output.writeLine("the schema is up to date")
+      }
     } else {
       let progress = MigrationProgress(diagnostics)
-      let applied = try migrator.migrate { progress.report($0) }
-      // A newer program may have migrated further.
-      try database.checkSchema(of: connection)
+      var applied: [Migrator.Entry] = []
+      let outcome = Result {
+        try migrator.migrate {
+          progress.report($0)
+          if case .applied(let entry) = $0 { applied.append(entry) }
+        }
+      }
+      // Those before one that fails stay.
       for entry in applied {
         try output.writeResult(
           "applied migration \(entry.version) (\(entry.name))", diagnostics)
       }
+      _ = try outcome.get()
+      // A newer program may have migrated further.
+      try database.checkSchema(of: connection)
       if applied.isEmpty { try output.writeResult("the schema is up to date", diagnostics) }
     }
     try output.flush()

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeHistory
 import QuakeModel
+import QuakeSchema
 import QuakeTool
 import QuakeWorker
 
@@ -115,6 +116,9 @@ struct StatusText {
   private var schema: String {
     if let fault = report.schemaFault { return fault.message }
     let version = report.schemaVersion ?? 0
+    guard version <= Migrator.knownVersion else {
+      return "version \(version), newer than this program's \(Migrator.knownVersion)"
+    }
     guard !report.pending.isEmpty else { return "version \(version), up to date" }
     return "version \(version), lacks \(report.pending.joined(separator: ", "))"
   }

@@ -310,9 +310,11 @@ final class PolledFeed {
     return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
   }
 
-  /// Warns that the server redirects to another address, unless it is known from an earlier poll.
+  /// Warns that the server redirects to another address, unless it is known from an earlier poll. Its query may be another
+  /// each time, such as a time or a signature.
   private func logMove(to address: String?, from state: FeedState) {
-    guard let address, address != state.movedTo else { return }
+    func place(_ address: String) -> Substring { address.prefix { $0 != "?" } }
+    guard let address, place(address) != state.movedTo.map(place) else { return }
     diagnostics.warning(
       "the server of feed \(name) redirects to \(address)",
       hint: "Poll that address: name it in --feed or in the configuration file.",

@@ -156,4 +156,30 @@ import Testing
       #expect(outcome.errors.contains("the database is newer than this program"))
     }
   }
+
+  @Test func statusAndADryRunSayThatTheSchemaIsNewer() throws {
+    try database.migrateToNextRelease(["-- oldest schema: \(known)\nselect 1"])
+    let status = try Tools.run("quake-admin", ["status"] + database.option)
+    #expect(status.output.contains("version \(known + 1), newer than this program's \(known)"))
+    let dryRun = try Tools.run("quake-admin", ["migrate", "--dry-run"] + database.option)
+    #expect(dryRun.status == 0 && dryRun.errors.contains("older than the schema"))
+  }
+
+  @Test func migrationsBeforeOneThatFailsStayAndAreNamed() throws {
+    let empty = try TestDatabase.empty()
+    try empty.psql(
+      """
+      create function public.refuse() returns event_trigger language plpgsql as $$ begin
+        if exists (select from pg_event_trigger_ddl_commands() where object_identity = 'quake.watcher') then
+          raise exception 'refused';
+        end if;
+      end $$;
+      create event trigger refuse on ddl_command_end execute function public.refuse();
+      """)
+    let outcome = try Tools.run("quake-admin", ["migrate"] + empty.option)
+    #expect(outcome.status != 0 && outcome.errors.contains("refused"), "\(outcome.errors)")
+    let applied = try empty.count("quake.migration")
+    #expect(applied > 0 && outcome.lines.count == applied, "\(outcome.output)")
+    #expect(outcome.lines.first == "applied migration 1 (events)")
+  }
 }

@@ -36,6 +36,12 @@ import Testing
         + database.option)
   }
 
+  @Test func aRedirectWithAnotherQueryEachTimeIsReportedOnce() throws {
+    let server = try server(301) { _ in "/new.geojson?limit=\(Int.random(in: 1...1_000_000_000))" }
+    #expect(try poll(server).errors.contains("redirects to"))
+    #expect(try !poll(server).errors.contains("redirects to"))
+  }
+
   @Test(arguments: [301, 308]) func aRedirectForGoodIsReportedWithTheNewAddress(
     _ status: Int
   ) throws {
