@@ -5,7 +5,7 @@ import { settings } from "./settings.js";
  * @param {string} asOf
  */
 export function isToken(asOf) {
-  return /^\d+(\.[0-9a-f]+)?(-\d+)?$/.test(asOf);
+  return /^\d+(\.[0-9a-f]{8})?(-\d+)?$/.test(asOf);
 }
 
 /**
@@ -29,6 +29,8 @@ const age = /(\d+(?:\.\d+)?) ?(w|d|h|m|s)(?:eeks?|ays?|ours?|rs?|inutes?|ins?|ec
  * @returns {string|null} the time in ISO 8601; null: these are no such words
  */
 export function momentOfWords(words, now) {
+  // 1.5218d42d is a token, and not 43 days.
+  if (isToken(words)) return null;
   const text = words.trim().toLowerCase();
   if (text === "now") return new Date(now).toISOString();
   const [, day, clock] = /^(today|yesterday)(?: (\d\d:\d\d(?::\d\d)?))?$/.exec(text) ?? [];

@@ -51,6 +51,10 @@ test("points of the history are tokens, times or words", () => {
   assert.equal(momentOfWords("yesterday 14:30", now), "2026-11-17T14:30:00.000Z");
   assert.equal(momentOfWords("1h30m", now), "2026-11-18T10:30:00.000Z");
   assert.equal(momentOfWords("2 h ago", now), "2026-11-18T10:00:00.000Z");
+  assert.equal(momentOfWords("1.5d", now), "2026-11-17T00:00:00.000Z");
+  // Tokens whose nonces look like ages.
+  assert.equal(momentOfWords("1.5218d42d", now), null);
+  assert.equal(momentOfWords("7.1234567d", now), null);
   assert.equal(momentOfWords("someday", now), null);
 });
 
