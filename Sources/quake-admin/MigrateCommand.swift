@@ -60,6 +60,7 @@ enum MigrateCommand {
         try output.writeResult(
           "applied migration \(entry.version) (\(entry.name))", diagnostics)
       }
+      try output.flush()
       _ = try outcome.get()
       // A newer program may have migrated further.
       try database.checkSchema(of: connection)
