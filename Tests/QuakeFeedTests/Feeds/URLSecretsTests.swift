@@ -60,6 +60,20 @@ import Testing
     #expect("\(url.appending("/hunter2"))" == "https://h/***/x?limit=***")
   }
 
+  @Test func noPartOfASecretRemainsWhereTwoOverlap() {
+    let url = FeedURL("https://h/x?key=hunter2&other=r2d2")
+    #expect(url.redact("no hunter2d2, r2d2 or hunter2") == "no ***, *** or ***")
+  }
+
+  /// Otherwise a URL of 250 bytes had a form without secrets of gigabytes.
+  @Test func aMaskIsNotMaskedAgain() {
+    let secrets = (1...9).filter { $0 != 3 }.map { "key=\(String(repeating: "*", count: $0))" }
+    let url = FeedURL("https://h/x?" + secrets.joined(separator: "&"))
+    #expect(url.leading(to: "https://h/*/a").shown == "https://h/***/a")
+    #expect(url.leading(to: "https://h/**").shown == "https://h/***")
+    #expect(url.redact("no ****") == "no ***")
+  }
+
   @Test(
     arguments: [
       ("https://h/x?token=hunter2", true), ("https://me:hunter2@h/x", true),

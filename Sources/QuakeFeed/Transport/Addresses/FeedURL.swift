@@ -6,18 +6,16 @@ public struct FeedURL: Sendable, Hashable {
   public let text: String
   /// The URL without user name and password, and with `***` in place of other possible secrets.
   public let shown: String
-  private let secrets: [String]
+  private let secrets: Set<String>
 
   /// A URL.
   ///
   /// - Parameter secrets: Parts of it that are known to be secret.
   public init(_ text: String, secrets: [String] = []) {
-    let parts = URLSecrets(Self.hide(secrets, in: text))
+    let parts = URLSecrets(Self.hide(Set(secrets), in: text))
     self.text = text
     shown = parts.shown
-    self.secrets = (secrets + URLSecrets(text).pieces).reduce(into: []) { known, secret in
-      for form in Self.forms(of: secret) where !known.contains(form) { known.append(form) }
-    }
+    self.secrets = Set((secrets + URLSecrets(text).pieces).flatMap(Self.forms))
   }
 
   /// How a server may repeat a secret that is percent-encoded in the URL: as it is, decoded, and with hexadecimal digits
@@ -58,30 +56,39 @@ public struct FeedURL: Sendable, Hashable {
   }
 
   /// A URL to which this one redirects. The secrets of this one are also secret there.
-  public func leading(to text: String) -> FeedURL { FeedURL(text, secrets: secrets) }
+  public func leading(to text: String) -> FeedURL {
+    FeedURL(text, secrets: Array(secrets))
+  }
 
   /// The URL with a suffix.
   func appending(_ text: String) -> FeedURL { leading(to: self.text + text) }
 
   /// A text with the secrets of the URL masked.
   func redact(_ message: String) -> String {
-    let known =
-      secrets.filter { $0.utf8.count >= 3 } + URLSecrets(text).userInfo
-    return Self.hide(known, in: message)
+    let known = secrets.filter { $0.utf8.count >= 3 }
+    return Self.hide(known.union(URLSecrets(text).userInfo), in: message)
   }
 
-  /// Masks the longest secret first, so that no part of one remains.
-  private static func hide(_ secrets: [String], in text: String) -> String {
-    secrets.sorted { $0.utf8.count > $1.utf8.count }.reduce(text) { text, secret in
-      guard !secret.isEmpty, secret != URLSecrets.mask else { return text }
-      var result = ""
-      var rest = Substring(text)
-      while let start = rest.utf8.firstIndex(ofBytes: secret) {
-        result += rest[..<start] + URLSecrets.mask
-        rest = rest[rest.utf8.index(start, offsetBy: secret.utf8.count)...]
+  /// Masks each place of a secret at once. So no part of one remains where places overlap, and no mask is masked again,
+  /// with which a few secrets of one asterisk would make a short text too long for the memory.
+  private static func hide(_ secrets: Set<String>, in text: String) -> String {
+    let known = secrets.filter { $0 != URLSecrets.mask }.map { Array($0.utf8) }
+    let beginnings = Dictionary(grouping: known.filter { !$0.isEmpty }) { $0[0] }
+    let bytes = Array(text.utf8)
+    var result: [UInt8] = []
+    // Up to where the bytes belong to a secret.
+    var end = 0
+    for (index, byte) in bytes.enumerated() {
+      let length = beginnings[byte, default: []].lazy
+        .filter { bytes[index...].starts(with: $0) }.map(\.count).max()
+      if let length {
+        if index >= end { result += URLSecrets.mask.utf8 }
+        end = max(end, index + length)
+      } else if index >= end {
+        result.append(byte)
       }
-      return result + rest
     }
+    return String(decoding: result, as: UTF8.self)
   }
 }
 
