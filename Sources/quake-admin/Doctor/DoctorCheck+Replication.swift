@@ -65,8 +65,11 @@ extension DoctorCheck {
       """
     if let lost = slots.first(where: \.isLost) {
       return .problem(
-        "slot \(lost.name) has lost WAL that its reader needs, or is about to",
-        "Its reader must be set up anew: then drop the slot. Raise max_slot_wal_keep_size.")
+        "slot \(lost.name) has lost what its reader needs, or is about to",
+        """
+        Start its reader again. If it cannot go on, drop the slot and set the reader up anew. A larger \
+        max_slot_wal_keep_size keeps more.
+        """)
     }
     if let full = slots.max(by: { $0.retainedBytes < $1.retainedBytes }),
       full.retainedBytes > patient.limits.retainedWAL
@@ -84,21 +87,29 @@ extension DoctorCheck {
   }
 
   private static let archive = DoctorCheck("WAL archive") { patient in
-    let (mode, failed, segment) = try patient.connection.row(
+    let (mode, hasCommand, failed, segment, hasArchived) = try patient.connection.row(
       """
       select current_setting('archive_mode'),
-             coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false), last_failed_wal
+             current_setting('archive_command') <> '' or current_setting('archive_library', true) <> '',
+             coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false), last_failed_wal,
+             last_archived_time is not null
         from pg_stat_archiver
-      """, as: (String, Bool, String?).self)
+      """, as: (String, Bool, Bool, String?, Bool).self)
     guard mode != "off" else {
       return .ok("off: backups are those of pg_dump or pg_basebackup alone")
     }
-    return failed
-      ? .problem(
-        "the last attempt failed, to archive \(segment ?? "a segment"): WAL stays on the disk",
-        "The server's log has the error of archive_command. Point-in-time recovery ends before that segment."
-      )
-      : .ok("works")
+    guard !patient.isStandby || mode == "always" else { return .ok("is left to the primary") }
+    guard hasCommand else {
+      return .problem(
+        "archive_mode is \(mode), and archive_command is empty: WAL stays on the disk",
+        "Set archive_command or archive_library, or archive_mode = off and restart the server.")
+    }
+    guard failed else { return .ok(hasArchived ? "works" : "no segment was archived yet") }
+    return .problem(
+      "the last attempt failed, to archive \(segment ?? "a segment"): WAL stays on the disk",
+      """
+      The server's log has the error. Until it is corrected, point-in-time recovery ends before that segment.
+      """)
   }
 
   private static let notificationQueue = DoctorCheck("notification queue") { patient in
@@ -150,7 +161,9 @@ extension DoctorCheck {
     return age > patient.limits.transaction
       ? .problem(
         found,
-        "Find it in pg_prepared_xacts, and end it with \"commit prepared\" or \"rollback prepared\"."
+        """
+        Find it in pg_prepared_xacts, and end it with "commit prepared" or "rollback prepared" in its database.
+        """
       )
       : .ok(found)
   }
