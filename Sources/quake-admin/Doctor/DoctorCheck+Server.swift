@@ -68,7 +68,8 @@ extension DoctorCheck {
              format('Run "begin read write; alter %s reset %s; commit"%s, and restart its programs.',
                     d.target, name, \(patient.there)::text)
         from w join stored d using (name)
-       where d.value::boolean <> w.value::boolean
+       -- Only the values of these names are Boolean.
+       where case when d.name = w.name then d.value::boolean <> w.value::boolean end
        order by 1
       """, as: (String, String).self)
     guard !wrong.isEmpty else { return .ok("as recommended") }
