@@ -9,9 +9,9 @@
 typedef enum MHD_Result (*queue_function)(struct MHD_Connection *, unsigned int,
                                           struct MHD_Response *);
 
-static _Atomic(quake_mhd_refusal) answer;
+static _Atomic(quake_mhd_refusal) refuse;
 
-void quake_mhd_answer_unreadable(quake_mhd_refusal refusal) { atomic_store(&answer, refusal); }
+void quake_mhd_set_refusal(quake_mhd_refusal refusal) { atomic_store(&refuse, refusal); }
 
 static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status,
                              struct MHD_Response *response) {
@@ -34,7 +34,7 @@ int quake_mhd_queue_response(void *connection, unsigned int status, void *respon
 // its own, its pages are sent.
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status,
                                    struct MHD_Response *response) {
-  quake_mhd_refusal refusal = atomic_load(&answer);
+  quake_mhd_refusal refusal = atomic_load(&refuse);
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   // Only the connections of QuakeServer have a context, and it queues its answers with the function above.

@@ -60,10 +60,24 @@ extension Migrator {
   }
 
   /// The version of a database's schema; nil if it has none.
+  ///
+  /// - Throws: `StoreError` of kind `schema` if the schema of that name is another program's.
   package static func version(of connection: Connection) throws -> Int? {
-    let exists = try connection.row(
-      "select to_regclass('quake.migration') is not null", as: Bool.self)
-    guard exists else { return nil }
+    let isLedger = try connection.firstRow(
+      """
+      select exists (select from pg_attribute where attrelid = c.oid and attname = 'sha256')
+        from (select to_regclass('quake.migration') as oid) c where c.oid is not null
+      """, as: Bool.self)
+    guard let isLedger else { return nil }
+    guard isLedger else {
+      throw StoreError(
+        .schema, "the schema quake of \(connection.label) is not that of Quake",
+        detail: "Its table quake.migration has other columns than the list of applied migrations.",
+        hint: """
+          Another program may have made it. Name another database, or rename that schema: "alter schema quake \
+          rename to NAME".
+          """)
+    }
     return try connection.row(
       "select coalesce(max(version), 0) from quake.migration", as: Int.self)
   }

@@ -13,7 +13,7 @@ package struct SchemaDeviation: Sendable, Equatable {
   package var isNote = false
 
   /// The deviations of the connected database, from its catalogs.
-  package static func all(over connection: Connection) throws(PostgresError) -> [SchemaDeviation] {
+  package static func all(over connection: Connection) throws -> [SchemaDeviation] {
     try objects(over: connection) + rows(settings, over: connection)
   }
 
@@ -35,9 +35,12 @@ package struct SchemaDeviation: Sendable, Equatable {
   /// Compares the objects with those that the program's migrations make.
   private static func objects(
     over connection: Connection
-  ) throws(PostgresError) -> [SchemaDeviation] {
+  ) throws -> [SchemaDeviation] {
     let known = EmbeddedMigrations.count
-    if let version = try version(over: connection), version != known {
+    // A role that may not read the version can compare all the same.
+    if try mayReadVersion(over: connection), let version = try Migrator.version(of: connection),
+      version != known
+    {
       return [
         SchemaDeviation(
           text:
@@ -52,16 +55,13 @@ package struct SchemaDeviation: Sendable, Equatable {
       from: .expected, allowing: try PostGIS.listing(over: connection))
   }
 
-  /// The version of the schema; nil if the role may not read it, which is no reason for not comparing.
-  private static func version(over connection: Connection) throws(PostgresError) -> Int? {
-    let isReadable = try connection.firstRow(
+  private static func mayReadVersion(over connection: Connection) throws(PostgresError) -> Bool {
+    try connection.row(
       """
-      select has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, 'select')
-        from pg_class c where c.relnamespace = to_regnamespace('quake') and c.relname = 'migration'
+      select exists (select from pg_class c
+                      where c.relnamespace = to_regnamespace('quake') and c.relname = 'migration'
+                        and has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, 'select'))
       """, as: Bool.self)
-    guard isReadable == true else { return nil }
-    return try connection.row(
-      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
   }
 
   /// Owners of single objects.
@@ -106,11 +106,13 @@ package struct SchemaDeviation: Sendable, Equatable {
 
   /// Settings of roles and of the database with which nothing is recorded, or as if somebody else had done it.
   private static let settings: SQL = """
-    select format('%s sets %s', case when s.setrole = 0 then 'the database'
+    select format('%s sets %s', case when s.setrole = 0 and s.setdatabase = 0 then 'alter role all'
+                                     when s.setrole = 0 then 'the database'
                                      else 'role ' || pg_get_userbyid(s.setrole) end, c.entry),
            split_part(c.entry, '=', 1),
            format('alter %s%s reset %s',
-                  case when s.setrole = 0 then format('database %I', current_database())
+                  case when s.setrole = 0 and s.setdatabase = 0 then 'role all'
+                       when s.setrole = 0 then format('database %I', current_database())
                        else format('role %I', pg_get_userbyid(s.setrole)) end,
                   case when s.setrole <> 0 and s.setdatabase <> 0 then format(' in database %I', current_database())
                        else '' end, split_part(c.entry, '=', 1))

@@ -80,7 +80,10 @@ package struct Failure {
     case (.server, SQLState.diskFull):
       "The server's disk is full. Nothing was stored; free space and repeat the command."
     case (.server, SQLState.readOnlyTransaction):
-      "This server is read-only, perhaps a standby. Name the primary."
+      """
+      If this server is a standby, name the primary; else transactions are read-only by default, and "quake-admin \
+      doctor" names the setting.
+      """
     default: nil
     }
   }

@@ -169,14 +169,17 @@ package struct FeedState: Sendable {
   }
 
   /// Records a poll that failed, with its error.
+  ///
+  /// - Parameter movedTo: See `FeedState.movedTo`.
   package static func recordFailure(
-    _ name: String, url: String, error: String, times: Times, over connection: Connection
+    _ name: String, url: String, error: String, movedTo: String? = nil, times: Times,
+    over connection: Connection
   ) throws(PostgresError) {
     try connection.executePrepared(
       """
       insert into quake.feed as f (
-        name, url, failures, error, polled_at, every, next_due, retry_after)
-      select \(name), \(url), 1, \(error), c.at, make_interval(secs => \(times.every.inSeconds)),
+        name, url, moved_to, failures, error, polled_at, every, next_due, retry_after)
+      select \(name), \(url), \(movedTo), 1, \(error), c.at, make_interval(secs => \(times.every.inSeconds)),
              c.at + make_interval(secs => \(times.next.inSeconds)),
              c.at + make_interval(secs => \(times.asked?.inSeconds))
         from (select clock_timestamp() as at) c
@@ -185,7 +188,7 @@ package struct FeedState: Sendable {
             failures = case when f.url = excluded.url then f.failures else 0 end + 1,
             etag = case when f.url = excluded.url then f.etag end,
             last_modified = case when f.url = excluded.url then f.last_modified end,
-            moved_to = case when f.url = excluded.url then f.moved_to end,
+            moved_to = excluded.moved_to,
             error = excluded.error, every = excluded.every, next_due = excluded.next_due,
             fresh_until = null, retry_after = excluded.retry_after
       """)

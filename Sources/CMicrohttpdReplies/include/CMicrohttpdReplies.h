@@ -9,7 +9,7 @@
 typedef void (*quake_mhd_refusal)(void *socket_context, unsigned int status);
 
 // Sets who answers such requests, before the first server starts.
-void quake_mhd_answer_unreadable(quake_mhd_refusal refusal);
+void quake_mhd_set_refusal(quake_mhd_refusal refusal);
 
 // MHD_queue_response for the answers of the program; 0 if the library does not take it.
 int quake_mhd_queue_response(void *connection, unsigned int status, void *response);

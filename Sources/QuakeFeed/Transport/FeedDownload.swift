@@ -22,6 +22,9 @@ public final class FeedDownload {
     return transfer.headers.isComplete && (isHeadersOnly || transfer.headers.status != 200)
   }
 
+  /// Where the server redirects for good, without secrets, also if the request there has failed; nil: nowhere.
+  public var movedTo: String? { transfer.movedTo }
+
   /// The answer with its body. Call it once, when the download has finished.
   ///
   /// - Throws: Like `FeedClient.open`. An error within the body is thrown where the body ends, when it is

@@ -35,8 +35,8 @@ final class HTTPTransfer {
   private let begun = MonotonicClock.now()
   private var slowness: TransferPace.Failure?
   private var redirects: RedirectGuard
-  /// Where redirects for good have led; nil: nowhere.
-  private var movedTo: String?
+  /// Where redirects for good have led to a server that could be asked; nil: nowhere.
+  private var askedForGood: String?
   /// Whether all redirects so far were for good.
   private var isForGood = true
 
@@ -125,7 +125,7 @@ extension HTTPTransfer: CurlReceiver {
 
   func mayAsk(at address: String) -> Bool {
     switch headers.status {
-    case 301, 308: if isForGood { movedTo = curl.url }
+    case 301, 308: if isForGood { askedForGood = curl.url }
     case 302, 303, 307: isForGood = false
     default: break
     }
@@ -273,10 +273,22 @@ extension HTTPTransfer {
   var newAddress: String? {
     let isElsewhere =
       URLText.host(of: curl.url)?.lowercased() != URLText.host(of: url.text)?.lowercased()
-    guard let address = movedTo ?? (isElsewhere ? curl.url : nil),
-      address.utf8.count <= FeedReference.maximumBytes
-    else { return nil }
-    return url.leading(to: address).shown
+    return movedTo ?? (isElsewhere ? shown(curl.url) : nil)
+  }
+
+  /// Where redirects for good lead, without secrets, also if the request there has failed; nil: nowhere.
+  var movedTo: String? {
+    switch curl.failure?.kind {
+    case .redirects, .url: return nil
+    default: break
+    }
+    // If no server could be asked there, the last status is that of the redirect.
+    let isOnTheWay = isForGood && !headers.isComplete && [301, 308].contains(headers.status)
+    return (isOnTheWay ? curl.url : askedForGood).flatMap(shown)
+  }
+
+  private func shown(_ address: String) -> String? {
+    address.utf8.count <= FeedReference.maximumBytes ? url.leading(to: address).shown : nil
   }
 
   /// Throws if the transfer has failed.

@@ -59,7 +59,10 @@ package struct ServerFigures {
       select slot_name, active, coalesce(wal_status, '') in ('lost', 'unreserved'),
              coalesce(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
                                            else pg_current_wal_lsn() end, restart_lsn), 0)::int8
-        from pg_replication_slots order by slot_name
+        from pg_replication_slots s
+       -- Since version 17 a standby has copies of slots, which nobody reads there.
+       where (to_jsonb(s) ->> 'synced')::boolean is not true
+       order by slot_name
       """, as: (String, Bool, Bool, Int64).self
     ).map { Slot(name: $0, isActive: $1, isLost: $2, retainedBytes: $3) }
   }
@@ -76,6 +79,8 @@ package struct ServerFigures {
                      max(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
                                               else pg_current_wal_lsn() end, replay_lsn))::int8 as bytes
                 from pg_stat_replication
+               -- A base backup is no standby.
+               where state is distinct from 'backup'
                group by 1) s
        order by 1
       """, as: (String, Bool?, Bool?, Double?, Int64?).self

@@ -213,7 +213,10 @@ package struct StatusLimits: Sendable {
     feed.movedTo.map { address in
       Problem(
         message: "the server of feed \(feed.name) redirects to \(address)",
-        hint: "Poll that address: name it in --feed or in the configuration file of the worker.")
+        hint: feed.failures == 0
+          ? "Poll that address: name it in --feed or in the configuration file of the worker."
+          : "The last request failed, perhaps there: find out the right address, and name that."
+      )
     }
   }
 

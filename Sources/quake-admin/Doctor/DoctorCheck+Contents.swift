@@ -9,7 +9,7 @@ import QuakeWorker
 /// The database itself: its schema, roles and tables.
 extension DoctorCheck {
   static let contents = [
-    schema, privileges, constraints, indexes, collations, bloat, transactionIDs, health,
+    schema, privileges, constraints, indexes, encoding, collations, bloat, transactionIDs, health,
   ]
 
   private static let schema = DoctorCheck("schema") { patient in
@@ -21,7 +21,7 @@ extension DoctorCheck {
       return .problem(
         report.schemaVersion == 0
           ? "there is none" : "lacks migrations: \(Patient.list(report.pending))",
-        "Run \"quake-admin migrate\" and then \"quake-admin roles create\".")
+        "Run \"quake-admin migrate\" and then \"quake-admin roles create\"\(patient.there).")
     }
     let (version, known) = (report.schemaVersion ?? 0, Migrator.knownVersion)
     guard version <= known else {
@@ -33,7 +33,9 @@ extension DoctorCheck {
       return .problem(
         "changed in \(Readable.count(changes.count, "place")), such as: "
           + changes.named.joined(separator: "; "),
-        "\"quake-admin roles check --json\" prints the statements that undo this; then \"quake-query verify\"."
+        """
+        "quake-admin roles check --json" prints the statements that undo this\(patient.there); then "quake-query verify".
+        """
       )
     }
     return .ok("version \(version), that of this program (\(productVersion))")
@@ -53,7 +55,8 @@ extension DoctorCheck {
     guard !areMissing else {
       return .warning(
         "the database has none of Quake's roles",
-        "Run \"quake-admin roles create\", and connect each program as its own role.")
+        "Run \"quake-admin roles create\"\(patient.there), and connect each program as its own role."
+      )
     }
     let isSerious = findings.contains { [.changed, .wrongOwner, .tooMany].contains($0.kind) }
     return (isSerious ? Finding.problem : Finding.warning)(
@@ -62,16 +65,19 @@ extension DoctorCheck {
   }
 
   private static let constraints = DoctorCheck("constraints") { patient in
-    let names = try patient.connection.rows(
+    let found = try patient.connection.rows(
       """
-      select format('%s on %s', conname, conrelid::regclass) from pg_constraint
-       where connamespace = to_regnamespace('quake') and not convalidated order by 1
-      """, as: String.self)
-    guard !names.isEmpty else { return .ok("all are validated") }
+      select format('%s on %s', conname, conrelid::regclass),
+             format('alter table %s validate constraint %I', conrelid::regclass, conname)
+        from pg_constraint where connamespace = to_regnamespace('quake') and not convalidated order by 1
+      """, as: (String, String).self)
+    guard let first = found.first else { return .ok("all are validated") }
     return .warning(
-      "not validated: \(Patient.list(names))",
-      "Run \"alter table TABLE validate constraint NAME\"; rows that violate it are an error there."
-    )
+      "not validated: \(Patient.list(found.map(\.0)))",
+      """
+      Run "\(first.1)"\(patient.there)\(found.count > 1 ? ", and the same for the others" : ""); rows that violate it \
+      are an error there.
+      """)
   }
 
   private static let indexes = DoctorCheck("indexes") { patient in
@@ -81,7 +87,27 @@ extension DoctorCheck {
        where c.relnamespace = to_regnamespace('quake') and not (i.indisvalid and i.indisready) order by 1
       """, as: String.self)
     guard !names.isEmpty else { return .ok("all are valid") }
-    return .problem("not valid: \(Patient.list(names))", "Run \"reindex index \(names[0])\".")
+    return .problem(
+      "not valid: \(Patient.list(names))",
+      """
+      Run "reindex index \(names[0])"\(patient.there)\(names.count > 1 ? ", and the same for the others" : "").
+      """)
+  }
+
+  /// In SQL_ASCII the server takes each byte as it comes; the others lack characters of feeds.
+  private static let encoding = DoctorCheck("encoding") { patient in
+    let encoding = try patient.connection.row(
+      "select current_setting('server_encoding')", as: String.self)
+    guard encoding != "UTF8" else { return .ok(encoding) }
+    let next = """
+      Make another database with "createdb --encoding UTF8 --template template0 NAME", and load a dump of this one \
+      into it: "pg_dump --encoding UTF8".
+      """
+    return encoding == "SQL_ASCII"
+      ? .warning(
+        "the database is in SQL_ASCII, in which the server checks no text, and counts bytes as characters",
+        next)
+      : .problem("the database is in \(encoding), which lacks characters of texts in feeds", next)
   }
 
   /// A new version of the C library or of ICU sorts some texts otherwise than the indexes do.
@@ -106,12 +132,27 @@ extension DoctorCheck {
       try patient.connection.rows($0, as: (String, String).self)
     }
     guard let first = changed.first else { return .ok("as when the indexes were made") }
+    let found = Patient.list(changed.map(\.0))
+    guard !patient.isStandby else {
+      return .problem(
+        "this standby sorts otherwise than its primary: \(found)",
+        "Give it the operating system of the primary, in the same version.")
+    }
+    // Before version 16, the statement needs the name.
+    let database = try patient.connection.row(
+      "select quote_ident(current_database())", as: String.self)
     return .problem(
-      "a new version of the operating system sorts otherwise: \(Patient.list(changed.map(\.0)))",
-      "Run \"reindex database\", and then \"\(first.1)\".")
+      "a new version of the operating system sorts otherwise: \(found)",
+      """
+      Run "reindex database \(database)", and then "\(first.1)"\
+      \(changed.count > 1 ? ", and the same for the others" : "").
+      """)
   }
 
   private static let bloat = DoctorCheck("bloat") { patient in
+    guard !patient.isStandby else {
+      return .unseen("dead rows, which the primary counts", "Run this command on the primary.")
+    }
     let tables = try patient.connection.rows(
       """
       select relid::regclass::text, n_dead_tup::int8, n_live_tup::int8
@@ -135,7 +176,7 @@ extension DoctorCheck {
     let found = "the oldest is \(Readable.count(Int(age))) transactions old, of 2,100,000,000"
     let next = """
       Autovacuum does not keep up, or something keeps old rows: see long transactions, prepared transactions and \
-      slots. Then run "vacuum" in this database.
+      slots. Then run "vacuum" in this database\(patient.there).
       """
     return age > 1_000_000_000
       ? .problem(found, next) : age > 500_000_000 ? .warning(found, next) : .ok(found)

@@ -13,11 +13,18 @@ extension DoctorCheck {
   ]
 
   private static let standby = DoctorCheck("standby") { patient in
-    if let lag = try ServerFigures.ownLag(over: patient.connection) { return own(lag, patient) }
-    return try standbys(of: patient)
+    guard patient.isStandby else { return try standbys(of: patient) }
+    // After a quiet hour the last transaction is an hour old while the first new one is being replayed.
+    let deadline = Deadline(after: .seconds(1))
+    while let lag = try ServerFigures.ownLag(over: patient.connection) {
+      let isLate = lag.isReceiving && Duration(lag: lag.seconds ?? 0) > patient.limits.standbyLag
+      guard isLate, !deadline.hasPassed else { return try own(lag, patient) }
+      _ = Signals.wait(timeout: .milliseconds(50))
+    }
+    return .ok("this was a hot standby, and is a primary now")
   }
 
-  private static func own(_ lag: ServerFigures.OwnLag, _ patient: Patient) -> Finding {
+  private static func own(_ lag: ServerFigures.OwnLag, _ patient: Patient) throws -> Finding {
     guard lag.isReceiving else {
       return .problem(
         "this hot standby is not connected to its primary",
@@ -25,11 +32,18 @@ extension DoctorCheck {
       )
     }
     let late = Duration(lag: lag.seconds ?? 0)
-    return late > patient.limits.standbyLag
-      ? .warning(
-        "this hot standby is \(Readable.duration(late)) behind",
-        "Look for long queries on it, and at its disk and network.")
-      : .ok("this is a hot standby, which keeps up")
+    guard late > patient.limits.standbyLag else {
+      return .ok("this is a hot standby, which keeps up")
+    }
+    let isPaused = try patient.connection.row("select pg_is_wal_replay_paused()", as: Bool.self)
+    return .warning(
+      """
+      this hot standby has not replayed all that it received, and its last transaction is \
+      \(Readable.duration(late)) old
+      """,
+      isPaused
+        ? "Its replay is paused: run \"select pg_wal_replay_resume()\" on it."
+        : "Look for long queries on it, and at its disk.")
   }
 
   private static func standbys(of patient: Patient) throws -> Finding {
@@ -65,8 +79,11 @@ extension DoctorCheck {
       """
     if let lost = slots.first(where: \.isLost) {
       return .problem(
-        "slot \(lost.name) has lost WAL that its reader needs, or is about to",
-        "Its reader must be set up anew: then drop the slot. Raise max_slot_wal_keep_size.")
+        "slot \(lost.name) has lost what its reader needs, or is about to",
+        """
+        Start its reader again. If it cannot go on, drop the slot and set the reader up anew. A larger \
+        max_slot_wal_keep_size keeps more.
+        """)
     }
     if let full = slots.max(by: { $0.retainedBytes < $1.retainedBytes }),
       full.retainedBytes > patient.limits.retainedWAL
@@ -84,21 +101,29 @@ extension DoctorCheck {
   }
 
   private static let archive = DoctorCheck("WAL archive") { patient in
-    let (mode, failed, segment) = try patient.connection.row(
+    let (mode, hasCommand, failed, segment, hasArchived) = try patient.connection.row(
       """
       select current_setting('archive_mode'),
-             coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false), last_failed_wal
+             current_setting('archive_command') <> '' or current_setting('archive_library', true) <> '',
+             coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false), last_failed_wal,
+             last_archived_time is not null
         from pg_stat_archiver
-      """, as: (String, Bool, String?).self)
+      """, as: (String, Bool, Bool, String?, Bool).self)
     guard mode != "off" else {
       return .ok("off: backups are those of pg_dump or pg_basebackup alone")
     }
-    return failed
-      ? .problem(
-        "the last attempt failed, to archive \(segment ?? "a segment"): WAL stays on the disk",
-        "The server's log has the error of archive_command. Point-in-time recovery ends before that segment."
-      )
-      : .ok("works")
+    guard !patient.isStandby || mode == "always" else { return .ok("is left to the primary") }
+    guard hasCommand else {
+      return .problem(
+        "archive_mode is \(mode), and archive_command is empty: WAL stays on the disk",
+        "Set archive_command or archive_library, or archive_mode = off and restart the server.")
+    }
+    guard failed else { return .ok(hasArchived ? "works" : "no segment was archived yet") }
+    return .problem(
+      "the last attempt failed, to archive \(segment ?? "a segment"): WAL stays on the disk",
+      """
+      The server's log has the error. Until it is corrected, point-in-time recovery ends before that segment.
+      """)
   }
 
   private static let notificationQueue = DoctorCheck("notification queue") { patient in
@@ -150,7 +175,9 @@ extension DoctorCheck {
     return age > patient.limits.transaction
       ? .problem(
         found,
-        "Find it in pg_prepared_xacts, and end it with \"commit prepared\" or \"rollback prepared\"."
+        """
+        Find it in pg_prepared_xacts, and end it with "commit prepared" or "rollback prepared" in its database.
+        """
       )
       : .ok(found)
   }

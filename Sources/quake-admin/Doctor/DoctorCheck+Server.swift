@@ -27,30 +27,54 @@ extension DoctorCheck {
     }
   }
 
-  /// Settings of the server with which data may be lost or the server slows down over time.
+  /// Settings with which data may be lost, the server slows down over time, or programs cannot write: those of the
+  /// server, and those of the database and of roles that write.
   private static let settings = DoctorCheck("settings") { patient in
     let wrong = try patient.connection.rows(
       """
-      select name, setting, w.harm, w.is_loss
-        from (values ('fsync', 'on', 'a crash of the machine may destroy the database', true),
-                     ('full_page_writes', 'on', 'a crash of the machine may destroy the database', true),
-                     ('zero_damaged_pages', 'off', 'damaged pages are silently emptied', true),
-                     ('autovacuum', 'on', 'tables grow, and the server stops before transaction ids are used up',
-                      true),
-                     ('track_counts', 'on', 'autovacuum does not see which tables need it', true),
-                     ('max_prepared_transactions', '0', 'a forgotten prepared transaction keeps its locks', false),
-                     ('server_encoding', 'UTF8', 'texts of feeds cannot be stored', true)) w (name, value, harm, is_loss)
-        join pg_settings s using (name)
-       where s.setting <> w.value
-       order by w.is_loss desc, name
-      """, as: (String, String, String, Bool).self)
+      with w (name, value, harm) as (
+        values ('fsync', 'on', 'a crash of the machine may destroy the database'),
+               ('full_page_writes', 'on', 'a crash of the machine may destroy the database'),
+               ('zero_damaged_pages', 'off', 'damaged pages are silently emptied'),
+               ('autovacuum', 'on', 'tables grow, and the server stops before transaction ids are used up'),
+               ('track_counts', 'on', 'autovacuum does not see which tables need it'),
+               ('default_transaction_read_only', 'off', 'quake-ingest run, named watchers and SQL cannot write')
+      ), stored (name, value, target) as (
+        select split_part(c.entry, '=', 1), split_part(c.entry, '=', 2),
+               case when s.setrole = 0 and s.setdatabase = 0 then 'role all'
+                    when s.setrole = 0 then format('database %I', current_database())
+                    else format('role %I', r.rolname)
+                         || case when s.setdatabase <> 0 then format(' in database %I', current_database()) else '' end
+               end
+          from pg_db_role_setting s cross join unnest(s.setconfig) c (entry) left join pg_roles r on r.oid = s.setrole
+         where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+           -- Roles that only read may be kept from writing on purpose, and so may other superusers.
+           and (s.setrole = 0 or (r.rolname = session_user or not r.rolsuper) and exists (
+                  select from pg_class t
+                   where t.relnamespace = to_regnamespace('quake') and t.relkind in ('r', 'p')
+                     and (has_any_column_privilege(r.oid, t.oid, 'insert, update')
+                          or has_table_privilege(r.oid, t.oid, 'delete'))))
+      )
+      select format('%s is %s: %s', name, s.setting, w.harm),
+             case s.source when 'client' then 'Remove it from the URL of this connection, or from PGOPTIONS.'
+                           when 'command line' then 'Start the server without it.'
+                           else format('Run "alter system set %s = %s" and "select pg_reload_conf()".', name, w.value)
+             end
+        from w join pg_settings s using (name)
+       where s.setting <> w.value and s.source not in ('global', 'database', 'user', 'database user')
+      union all
+      select format('%s is %s for %s: %s', name, d.value, d.target, w.harm),
+             -- A session that is itself read-only refuses a bare ALTER.
+             format('Run "begin read write; alter %s reset %s; commit"%s, and restart its programs.',
+                    d.target, name, \(patient.there)::text)
+        from w join stored d using (name)
+       -- Only the values of these names are Boolean.
+       where case when d.name = w.name then d.value::boolean <> w.value::boolean end
+       order by 1
+      """, as: (String, String).self)
     guard !wrong.isEmpty else { return .ok("as recommended") }
-    let found = wrong.map { "\($0.0) is \($0.1): \($0.2)" }.joined(separator: "; ")
-    let next = """
-      Change \(wrong.map(\.0).joined(separator: ", ")) with "alter system", and reload or restart the server. A \
-      database of another encoding must be made anew.
-      """
-    return wrong.contains { $0.3 } ? .problem(found, next) : .warning(found, next)
+    return .problem(
+      wrong.map(\.0).joined(separator: "; "), wrong.map(\.1).joined(separator: " "))
   }
 
   /// Quake needs none, but an upgrade of the server leaves old ones behind.
@@ -72,6 +96,8 @@ extension DoctorCheck {
       """
       select (select count(*) from pg_stat_activity where datid is not null and usesysid is not null)::int8,
              current_setting('max_connections')::int8 - current_setting('superuser_reserved_connections')::int8
+               -- Since version 16.
+               - coalesce(current_setting('reserved_connections', true)::int8, 0)
       """, as: (Int64, Int64).self)
     let found = "\(used) of \(most) in use"
     return used * 10 >= most * 9
@@ -96,7 +122,8 @@ extension DoctorCheck {
   private static let tls = DoctorCheck("TLS") { patient in
     let (isLocal, protocolVersion) = try patient.connection.row(
       """
-      select inet_client_addr() is null or inet_client_addr() << '127.0.0.0/8' or inet_client_addr() = '::1',
+      select inet_client_addr() is null or inet_client_addr() << '127.0.0.0/8' or inet_client_addr() = '::1'
+               or inet_client_addr() = inet_server_addr(),
              (select version from pg_stat_ssl where pid = pg_backend_pid() and ssl)
       """, as: (Bool, String?).self)
     let next =
@@ -106,6 +133,7 @@ extension DoctorCheck {
       select count(*) from pg_stat_ssl s join pg_stat_activity a using (pid)
        where not s.ssl and a.datname = current_database()
          and a.client_addr is not null and not a.client_addr << '127.0.0.0/8' and a.client_addr <> '::1'
+         and a.client_addr is distinct from inet_server_addr()
          and a.pid <> pg_backend_pid()
       """, as: Int.self)
     guard isLocal || protocolVersion != nil else {
@@ -132,8 +160,11 @@ extension DoctorCheck {
     {
       return .problem(
         "the newest token \(newest.token) was assigned in the future, at \(newest.at.text)",
-        "The server's clock was set back: let NTP keep it. Times in the history are right again after that moment."
-      )
+        patient.isStandby
+          ? "The clocks of this standby and of its primary differ: let NTP keep both."
+          : """
+          The server's clock was set back: let NTP keep it. Times in the history are right again after that moment.
+          """)
     }
     // The answer was given at some moment between the two readings.
     let ahead = server - ended.microseconds

@@ -19,11 +19,16 @@ struct DoctorCheck: Sendable {
     let limits: Limits
     /// Whether the embedded server holds the database, which only its account uses.
     let isEmbedded: Bool
+    /// Whether the server is a hot standby, which takes no statement that changes something.
+    let isStandby: Bool
     /// What "quake-admin status" knows; or why this role, or a lock, keeps it from knowing.
     let report: Result<StatusReport, PostgresError>
 
     /// The state of the store; nil if this role may not read it, or its schema is not that of this program.
     var store: StoreStatus? { try? report.get().store }
+
+    /// The end of a sentence that tells to change something.
+    var there: String { isStandby ? " on the primary" : "" }
   }
 
   /// The limits beyond which a state needs attention.
@@ -82,8 +87,10 @@ struct DoctorCheck: Sendable {
       default:
         return .warning(
           "could not be examined: \(error.message)",
-          "Look for settings of the database and of the role, such as statement_timeout or temp_file_limit."
-        )
+          """
+          Repeat the command. If the message is the same, look for limits that are set for the database or the role, \
+          such as statement_timeout or temp_file_limit, and at the server's log.
+          """)
       }
     }
   }

@@ -87,6 +87,7 @@ enum DoctorCommand {
   ) throws -> DoctorCheck.Patient {
     let connection = try access.connectAsItIs()
     connection.answerTimeout = .seconds(30)
+    let isStandby = try connection.row("select pg_is_in_recovery()", as: Bool.self)
     let report: Result<StatusReport, PostgresError>
     do {
       report = .success(
@@ -102,7 +103,7 @@ enum DoctorCommand {
     return DoctorCheck.Patient(
       connection: connection,
       another: { () throws(PostgresError) in try access.open() }, roles: roles, limits: limits,
-      isEmbedded: access.embedded != nil, report: report)
+      isEmbedded: access.embedded != nil, isStandby: isStandby, report: report)
   }
 
   private static func text(of shown: [Line], among lines: [Line]) -> String {

@@ -57,9 +57,14 @@ struct FeedSections {
     guard let address = entries.first(where: { $0.key == "url" }) else {
       throw fault(entries[0], "section [feed \(name)] has no key 'url'")
     }
+    let isSimulated = address.value == RunCommand.simulated
+    guard isSimulated == (name == RunCommand.simulated) else {
+      throw fault(address, RunCommand.nameOfSimulated)
+    }
     var settings = FeedSettings()
     var every: Duration?
     var query: [String] = []
+    var conditions = FeedConditions(ofURL: address)
     for entry in entries {
       switch entry.key {
       case "url": continue
@@ -69,18 +74,22 @@ struct FeedSections {
       case "timeout": settings.timeout = try duration(entry, atMost: .seconds(86_400))
       case "download-timeout":
         settings.downloadTimeout = try duration(entry, atMost: .seconds(7 * 86_400))
-      default: query.append(try filter(entry))
+      default: query.append(try filter(entry, address, &conditions))
       }
     }
+    if let (entry, text) = conditions.contradiction { throw fault(entry, text) }
     let template = try appending(query, to: address)
     if FeedURL.holdsSecret(template) { ProcessArguments.hide(template) }
     let place = "\(address.place): key 'url'"
     return NamedFeed(
-      text: name, name: name, feed: try SecretText(template, in: place, of: arguments.title),
+      text: name, name: isSimulated ? nil : name,
+      feed: try SecretText(template, in: place, of: arguments.title),
       every: every, settings: settings, place: place)
   }
 
-  private func filter(_ entry: Setting) throws(UsageError) -> String {
+  private func filter(
+    _ entry: Setting, _ address: Setting, _ conditions: inout FeedConditions
+  ) throws(UsageError) -> String {
     guard Self.filters.contains(entry.key) else {
       let known = Self.keys + Self.filters
       throw arguments.usageError(
@@ -94,6 +103,10 @@ struct FeedSections {
     guard isPlain, !value.isEmpty else {
       throw invalid(entry, "letters, digits, spaces and .,:-_*")
     }
+    guard !conditions.has(entry.key) else {
+      throw fault(address, "the URL has the parameter \(entry.key) already")
+    }
+    if let form = conditions.add(entry) { throw invalid(entry, form) }
     return "\(entry.key)=\(value)"
   }
 
@@ -103,11 +116,6 @@ struct FeedSections {
     guard !query.isEmpty else { return address.value }
     guard address.value.contains("://") || address.value.hasPrefix("${") else {
       throw fault(address, "a feed with filters must have the URL of an event service")
-    }
-    for parameter in query {
-      let name = parameter.prefix { $0 != "=" }
-      let isGiven = ["?", "&"].contains { address.value.contains("\($0)\(name)=") }
-      guard !isGiven else { throw fault(address, "the URL has the parameter \(name) already") }
     }
     return address.value + (address.value.contains("?") ? "&" : "?")
       + query.joined(separator: "&")
@@ -133,9 +141,15 @@ struct FeedSections {
     guard edges.count == 4,
       entry.value.split(separator: ",", omittingEmptySubsequences: false).count == 4,
       let box = EventFilter.BoundingBox(
-        west: edges[0], south: edges[1], east: edges[2], north: edges[3])
+        west: edges[0], south: edges[1], east: edges[2], north: edges[3]),
+      box.south < box.north, box.west != box.east
     else {
-      throw invalid(entry, "west,south,east,north in degrees; west may lie east of east")
+      throw invalid(
+        entry,
+        """
+        west,south,east,north in degrees, with north above south; west may lie east of east, which is a region over \
+        the 180th meridian
+        """)
     }
     return box
   }

@@ -207,7 +207,7 @@ final class PolledFeed {
     } catch let error as PostgresError where error.isConnectionLoss || error.kind == .interrupted {
       throw error
     } catch {
-      return try fail(error, poll.state, over: connection)
+      return try fail(error, poll.state, movedTo: poll.download?.movedTo, over: connection)
     }
   }
 
@@ -275,16 +275,22 @@ final class PolledFeed {
     isRequested = false
   }
 
+  /// - Parameter movedTo: Where its server redirects for good; nil: nowhere.
   private func fail(
-    _ error: any Error, _ state: FeedState, over connection: Connection
+    _ error: any Error, _ state: FeedState, movedTo: String? = nil, over connection: Connection
   ) throws -> ExitStatus {
     let failure = Failure(error) ?? Failure(.failed, "\(error)")
     guard failure.status != .ok else { return .ok }  // asked to stop while waiting for an answer
+    logMove(to: movedTo, from: state)
+    var state = state
+    if let movedTo { state.movedTo = movedTo }
+    let isLasting = (error as? FeedError)?.mayPass == false
     var schedule = schedule
     let pause = schedule.failed(retryAfter: (error as? FeedError)?.retryAfter)
     let message = "could not import \(name): \(failure.message)"
     diagnostics.warning(
-      message, detail: failure.detail, hint: hint(after: failure, pause.length),
+      message, detail: failure.detail,
+      hint: hint(after: failure, isLasting: isLasting || failure.status == .badData, pause.length),
       fields: [
         "feed": .text(name), "status": .integer(Int64(failure.status.rawValue)),
         "failures": .integer(Int64(schedule.failures)),
@@ -294,7 +300,10 @@ final class PolledFeed {
     finish(schedule, pause)
     guard !settings.isDryRun else { return failure.status }
     do {
-      try connection.transaction { try record(failure, nil, state, pause, over: connection) }
+      try connection.transaction {
+        try record(
+          failure, isLasting ? failure.hint : nil, nil, state, pause, over: connection)
+      }
     } catch let error as PostgresError where !error.isConnectionLoss {
       diagnostics.verbose("could not record the failure of \(name): \(error)")
     }
@@ -302,10 +311,12 @@ final class PolledFeed {
   }
 
   /// The hint after a failure: the failure's own, and the time of the next attempt.
-  private func hint(after failure: Failure, _ pause: Duration) -> String {
+  ///
+  /// - Parameter isLasting: Whether the next attempt may well fail for the same reason.
+  private func hint(after failure: Failure, isLasting: Bool, _ pause: Duration) -> String {
     let pollsOnce = context.settings.pollsOnce
     var hints: [String] = []
-    if let hint = failure.hint, pollsOnce || failure.status == .badData { hints.append(hint) }
+    if let hint = failure.hint, pollsOnce || isLasting { hints.append(hint) }
     if !pollsOnce { hints.append("Next attempt in \(Readable.duration(pause)).") }
     return hints.isEmpty ? "Try again later." : hints.joined(separator: " ")
   }
@@ -367,7 +378,7 @@ final class PolledFeed {
     if let verdict = report?.quarantine {
       let failure = Failure(
         .badData, "quarantined as \(verdict.reason.rawValue)", detail: verdict.detail)
-      return try record(failure, report, state, pause, over: connection)
+      return try record(failure, nil, report, state, pause, over: connection)
     }
     var new = state
     new.etag = validators?.etag
@@ -381,14 +392,17 @@ final class PolledFeed {
 
   /// Records a poll that failed.
   ///
-  /// - Parameter report: The import, if the snapshot is in quarantine.
+  /// - Parameters:
+  ///   - advice: What to do about it, if waiting does not help.
+  ///   - report: The import, if the snapshot is in quarantine.
   private func record(
-    _ failure: Failure, _ report: ImportReport?, _ state: FeedState, _ pause: FeedSchedule.Pause,
-    over connection: Connection
+    _ failure: Failure, _ advice: String?, _ report: ImportReport?, _ state: FeedState,
+    _ pause: FeedSchedule.Pause, over connection: Connection
   ) throws {
-    let error = failure.message + (failure.detail.map { ": \($0)" } ?? "")
+    let error =
+      failure.message + (failure.detail.map { ": \($0)" } ?? "") + (advice.map { " \($0)" } ?? "")
     try FeedState.recordFailure(
-      name, url: url, error: error, times: times(pause), over: connection)
+      name, url: url, error: error, movedTo: state.movedTo, times: times(pause), over: connection)
     let outcome: RefreshOutcome =
       switch failure.status {
       case .badData: .badData

@@ -63,7 +63,7 @@ struct RunCommand {
         "metrics", "FILE", completion: .files,
         help: """
           write metrics of the worker itself to this file every ten seconds, for node_exporter's textfile collector; \
-          each worker needs a file of its own; with --once, none are written
+          each worker needs a file of its own; a file with other contents is not replaced; with --once, none are written
           """),
       .value(
         "keep-imports", "AGE", default: "90d",
@@ -97,6 +97,8 @@ struct RunCommand {
 
   /// The name of the feed that this process simulates.
   static let simulated = "simulated"
+  /// What is wrong with another name of it, or another feed of that name.
+  static let nameOfSimulated = "the simulated feed, and no other, is called \(simulated)"
 
   /// The feeds that are polled by default. Events appear late and are revised for weeks, so the feed of the
   /// past hour alone would miss changes.
@@ -149,9 +151,12 @@ struct RunCommand {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
     // The file of a running worker stays as it is if somebody tries its configuration out.
-    metrics =
-      settings.pollsOnce
-      ? nil : arguments.string("metrics").map { WorkerMetrics(path: $0, diagnostics) }
+    let path = arguments.string("metrics")
+    if let path, let fault = WorkerMetrics.fault(of: path) {
+      let place = arguments.place(of: path, for: "metrics").map { "\($0): key 'metrics'" }
+      throw arguments.usageError("\(place ?? "option --metrics"): \(fault)")
+    }
+    metrics = settings.pollsOnce ? nil : path.map { WorkerMetrics(path: $0, diagnostics) }
     if every != nil, isStandard {
       throw arguments.usageError("option --every is for feeds that --feed names")
     }
@@ -175,6 +180,9 @@ struct RunCommand {
         throw arguments.usageError(
           "\(place.map { "\($0): " } ?? "")invalid name before the = in option --feed: expected \(FeedText.form)"
             + (name == simulated ? ", but not \(simulated)" : ""))
+      }
+      guard feed.text != simulated else {
+        throw arguments.usageError("\(place.map { "\($0): " } ?? "")\(nameOfSimulated)")
       }
     }
     return NamedFeed(text: text, name: parts.name, feed: feed, every: parts.every, place: place)
@@ -213,7 +221,7 @@ struct RunCommand {
         polled.append(
           PolledFeed(
             name: Self.simulated, reference: try FeedReference(Self.url(of: server)),
-            every: feed.every ?? every ?? .seconds(2), context: context))
+            every: feed.every ?? every ?? .seconds(2), settings: feed.settings, context: context))
       }
     }
     let isDryRun = settings.importing.isDryRun

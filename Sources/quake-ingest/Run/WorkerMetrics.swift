@@ -16,6 +16,24 @@ struct WorkerMetrics {
   private var failures = 0
   private var hasFailed = false
 
+  /// The beginning of each name.
+  private static let prefix = "quake_worker_"
+
+  /// Why metrics must not be written to a path: it has another file, such as one that a mistyped option names.
+  static func fault(of path: String) -> String? {
+    guard !path.isEmpty else { return "expected the name of a file" }
+    do throws(AtomicFile.ReadingError) {
+      let start = "# HELP \(prefix)"
+      guard let bytes = try AtomicFile(path).read(atMost: start.utf8.count),
+        !bytes.isEmpty, bytes != Array(start.utf8)
+      else { return nil }
+      return
+        "\"\(path)\" has other contents than metrics of a worker; name another file, or delete it"
+    } catch {
+      return "cannot replace \"\(path)\": \(error)"
+    }
+  }
+
   init(path: String, _ diagnostics: Diagnostics) {
     file = AtomicFile(path)
     self.diagnostics = diagnostics
@@ -35,8 +53,8 @@ struct WorkerMetrics {
     var text = PrometheusText()
     let labels = [("worker", name)]
     func write(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: Double) {
-      text.begin("quake_worker_" + name, kind, help)
-      text.value("quake_worker_" + name, labels, value)
+      text.begin(Self.prefix + name, kind, help)
+      text.value(Self.prefix + name, labels, value)
     }
     write(
       "timestamp_seconds", .gauge, "When the worker wrote this, since 1970.",
@@ -46,7 +64,7 @@ struct WorkerMetrics {
     write("held_feeds", .gauge, "Feeds that it polls; others poll the rest.", Double(held))
     write("polls_total", .counter, "Polls that have ended.", Double(polls))
     write("failed_polls_total", .counter, "Polls that have failed.", Double(failures))
-    ProcessFigures.write(to: &text, prefix: "quake_worker_", labels: labels)
+    ProcessFigures.write(to: &text, prefix: Self.prefix, labels: labels)
     do throws(AtomicFile.SystemError) {
       try file.write(Array(text.text.utf8))
       hasFailed = false

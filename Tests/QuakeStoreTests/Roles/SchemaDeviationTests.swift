@@ -196,6 +196,9 @@ import Testing
     Deed(
       "do $$ begin execute format('alter role %I in database %I set quake.author = forged', current_user, current_database()); end $$",
       "role "),
+    Deed(
+      "alter role all set session_replication_role = replica",
+      "alter role all sets session_replication_role=replica"),
   ]
 
   @Test(arguments: ServerVersion.present)

@@ -322,6 +322,17 @@ import Testing
     #expect(error.message == "migration file \"0001_a.sql\" is not UTF-8")
   }
 
+  @Test func theSchemaOfAnotherProgramIsRefused() throws {
+    try connection.run(
+      "create schema quake", "create table quake.migration (version int, name text)")
+    for body in [
+      { try Migrator.checkSchema(of: connection) },
+      { _ = try Migrator(connection: connection, program: "tests").migrate() },
+    ] {
+      #expect(try refusal(body).message.contains("is not that of Quake"))
+    }
+  }
+
   @Test func programsThatDoNotMigrateCheckTheSchema() throws {
     let absent = try refusal { try Migrator.checkSchema(of: connection) }
     #expect(absent.message.hasSuffix(" has no quake schema"))

@@ -11,6 +11,7 @@ import Testing
     let status: Int32
     let states: [String: String]
     let found: [String: String]
+    let next: [String: String]
     let errors: String
 
     init(_ conninfo: String, _ arguments: [String] = []) throws {
@@ -20,14 +21,21 @@ import Testing
       let lines = try outcome.lines.map { try JSONLine($0) }
       var states: [String: String] = [:]
       var found: [String: String] = [:]
+      var next: [String: String] = [:]
       for line in lines {
         let check = try #require(line.string("check"))
         #expect(line.keys == ["check", "state", "found", "next"])
         #expect((line.string("state") == "ok") == line.isNull("next"), "\(line.text)")
         states[check] = line.string("state")
         found[check] = line.string("found")
+        next[check] = line.string("next")
       }
-      (self.states, self.found) = (states, found)
+      (self.states, self.found, self.next) = (states, found, next)
+    }
+
+    /// The statements and commands that a check advises.
+    func advice(_ check: String) -> [String] {
+      next[check, default: ""].matches(of: /"([^"]+)"/).map { String($0.1) }
     }
 
     func expect(
@@ -44,8 +52,8 @@ import Testing
   private static let checks = [
     "version", "settings", "extensions", "connections", "pooler", "TLS", "clock", "disk", "standby",
     "slots", "WAL archive", "notification queue", "long transactions", "prepared transactions",
-    "schema", "privileges", "constraints", "indexes", "collations", "bloat", "transaction ids",
-    "feeds and watchers",
+    "schema", "privileges", "constraints", "indexes", "encoding", "collations", "bloat",
+    "transaction ids", "feeds and watchers",
   ]
 
   // MARK: - Healthy databases
@@ -135,12 +143,94 @@ import Testing
         create index broken on quake.feed (name);
         update pg_index set indisvalid = false where indexrelid = 'quake.broken'::regclass;
         """)
+    let broken = try Findings(database.conninfo, ["--prefix", prefix])
+    for check in ["constraints", "indexes"] {
+      for statement in broken.advice(check) { try database.psql(statement + ";") }
+    }
+    let mended = try Findings(database.conninfo, ["--prefix", prefix])
+    #expect(mended.states["constraints"] == "ok" && mended.states["indexes"] == "ok")
     try expect(
       "feeds and watchers", "problem", "no worker polls feed late",
       after: "insert into quake.feed (name, url) values ('late', 'https://example.org/late');")
     try expect(
       "schema", "problem", "trigger quake_20_record_insert of table quake.quake has state disabled",
       after: "alter table quake.quake disable trigger quake_20_record_insert;")
+  }
+
+  @Test(arguments: ServerVersion.present)
+  func whatKeepsProgramsFromWritingIsNamedWithTheStatementThatUndoesIt(
+    _ version: ServerVersion
+  ) throws {
+    let database = try TestDatabase(on: version.server)
+    let (name, prefix) = (database.name, database.name + "_")
+    try Tools.succeed("quake-admin", ["roles", "create", "--prefix", prefix] + database.option)
+    defer {
+      _ = try? Tools.run(
+        "quake-admin", ["roles", "drop", "--yes", "--prefix", prefix] + database.option)
+    }
+    try database.psql(
+      """
+      alter role \(prefix)writer set default_transaction_read_only = on;
+      alter role \(prefix)watcher in database \(name) set default_transaction_read_only = true;
+      alter role \(prefix)editor set default_transaction_read_only = off;
+      alter role \(prefix)reader set default_transaction_read_only = on;
+      alter database \(name) set default_transaction_read_only = on;
+      """)
+    let folder = try TemporaryFolder()
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    let refused = try Tools.run(
+      "quake-ingest", ["run", "--once", "--feed", file] + database.option)
+    #expect(refused.status == 77 && refused.errors.contains("doctor"), "\(refused.errors)")
+    let findings = try Findings(database.conninfo)
+    #expect(findings.status == 1)
+    for target in [
+      "database \(name)", "role \(prefix)writer", "role \(prefix)watcher in database \(name)",
+    ] {
+      findings.expect("settings", "problem", " for \(target): quake-ingest run, named watchers")
+    }
+    for role in ["editor", "reader"] {
+      #expect(findings.found["settings"]?.contains("\(prefix)\(role)") == false)
+    }
+    for statement in findings.advice("settings") where statement.contains("read_only") {
+      try database.psql(statement + ";")
+    }
+    #expect(try Findings(database.conninfo).found["settings"]?.contains("read_only") == false)
+    let own = try Findings(database.conninfo + " options='-c default_transaction_read_only=on'")
+    own.expect("settings", "problem", "default_transaction_read_only is on: quake-ingest run")
+    #expect(own.next["settings"]?.contains("Remove it from the URL of this connection") == true)
+  }
+
+  @Test(arguments: ServerVersion.present)
+  func anEncodingInWhichTextsAreNotCheckedOrGetLostIsNamed(_ version: ServerVersion) throws {
+    let administrator = try TestDatabase.empty(on: version.server)
+    for (encoding, state, words) in [
+      ("SQL_ASCII", "warning", "the server checks no text"),
+      ("LATIN1", "problem", "lacks characters"),
+    ] {
+      let name = "\(administrator.name)_\(encoding.lowercased())"
+      try administrator.psql(
+        "create database \(name) encoding '\(encoding)' locale 'C' template template0;")
+      defer { _ = try? administrator.psql("drop database \(name) with (force);") }
+      let findings = try Findings(administrator.conninfo + " dbname=\(name)")
+      findings.expect("encoding", state, words)
+      #expect(findings.advice("encoding").first?.hasPrefix("createdb --encoding UTF8") == true)
+    }
+  }
+
+  @Test func theSchemaOfAnotherProgramIsNamedAsSuch() throws {
+    let database = try TestDatabase.empty()
+    try database.psql("create schema quake; create table quake.migration (id int, name text);")
+    let findings = try Findings(database.conninfo)
+    #expect(findings.status == 78)
+    findings.expect("schema", "problem", "is not that of Quake")
+    #expect(findings.advice("schema") == ["alter schema quake rename to NAME"])
+    for (tool, arguments) in [
+      ("quake-admin", ["status"]), ("quake-admin", ["migrate"]), ("quake-query", ["list"]),
+    ] {
+      let outcome = try Tools.run(tool, arguments + database.option)
+      #expect(outcome.status == 78, "\(tool) \(arguments)")
+      #expect(outcome.errors.contains("is not that of Quake"), "\(outcome.errors)")
+    }
   }
 
   @Test func whatCannotBeExaminedIsNoSuccess() throws {
@@ -168,7 +258,12 @@ import Testing
       """)
     try Findings(database.conninfo).expect("collations", "ok", "as when")
     try database.psql("update pg_collation set collversion = '0' where collname = 'german';")
-    try Findings(database.conninfo).expect("collations", "problem", "collation public.german")
+    let changed = try Findings(database.conninfo)
+    changed.expect("collations", "problem", "collation public.german")
+    let advice = changed.advice("collations")
+    #expect(advice.first == "reindex database \(database.name)")
+    for statement in advice { try database.psql(statement + ";") }
+    #expect(try Findings(database.conninfo).states["collations"] == "ok")
   }
 
   @Test(arguments: ServerVersion.present)
@@ -199,6 +294,24 @@ import Testing
     try eventually("the standby receives") {
       try Findings(servers.standby.conninfo).states["standby"] == "ok"
     }
+    let standby = try Findings(servers.standby.conninfo)
+    standby.expect("bloat", "not seen", "which the primary counts")
+    try servers.ask(
+      servers.primary, "alter table quake.feed add constraint late check (true) not valid")
+    try eventually("the standby sends the administrator to the primary") {
+      try Findings(servers.standby.conninfo).next["constraints"]?.contains(
+        "validate constraint late\" on the primary;") == true
+    }
+    try servers.ask(servers.standby, "select pg_wal_replay_pause()")
+    try servers.ask(servers.primary, "update quake.feed set name = name; select pg_switch_wal()")
+    try eventually("the standby is late") {
+      let late = try Findings(servers.standby.conninfo, ["--max-standby-lag", "1ms"])
+      return late.states["standby"] == "warning"
+        && late.next["standby"]?.contains("select pg_wal_replay_resume()") == true
+    }
+    try servers.ask(servers.standby, "select pg_wal_replay_resume()")
+    try servers.ask(servers.primary, "alter system set archive_mode = on")
+    try servers.ask(servers.primary, "alter system set default_transaction_read_only = on")
     try servers.primary.stop(mode: .immediate)
     try eventually("the standby misses its primary") {
       try Findings(servers.standby.conninfo).found["standby"]
@@ -206,6 +319,15 @@ import Testing
     }
     try servers.primary.start()
     try servers.standby.stop(mode: .immediate)
+    let primary = try Findings(servers.primary.conninfo)
+    primary.expect("WAL archive", "problem", "archive_command is empty: WAL stays on the disk")
+    primary.expect("settings", "problem", "default_transaction_read_only is on: quake-ingest run")
+    for statement in primary.advice("settings") where !statement.contains("fsync") {
+      try servers.ask(servers.primary, statement)
+    }
+    try eventually("the server accepts writes") {
+      try Findings(servers.primary.conninfo).found["settings"]?.contains("read_only") == false
+    }
     try servers.ask(servers.primary, "alter system set synchronous_standby_names = 'none'")
     try servers.ask(servers.primary, "select pg_reload_conf()")
     try eventually("commits wait") {

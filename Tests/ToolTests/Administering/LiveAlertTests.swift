@@ -179,10 +179,10 @@ struct LiveAlertTests {
     defer { _ = try? server.stop(mode: .immediate) }
     try Tools.succeed("quake-admin", ["migrate", "-d", server.conninfo])
     try scene.write("primary", server)
-    try #require(try !scene.isFiring("QuakeDiskFull"))
+    try #require(try !scene.isFiring("QuakeDiskNearlyFull"))
     _ = try Tools.shell(
       "free=$(df -B1 --output=avail '\(disk.path)' | tail -1); fallocate -l $((free - 20000000)) '\(disk.path)/filler'"
     )
-    try scene.expect("QuakeDiskFull") { try scene.write("primary", server) }
+    try scene.expect("QuakeDiskNearlyFull") { try scene.write("primary", server) }
   }
 }

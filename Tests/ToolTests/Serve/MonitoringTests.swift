@@ -107,6 +107,37 @@ import Testing
     }
   }
 
+  @Test func metricsReplaceNoOtherFile() throws {
+    let folder = try TemporaryFolder()
+    let database = try TestDatabase()
+    func run(_ path: String) throws -> ToolProcess.Outcome {
+      try Tools.run(
+        "quake-ingest",
+        ["run", "--once", "--feed", folder.path + "/a.csv", "--metrics", path] + database.option)
+    }
+    let notes = try folder.write("notes.conf", "# HELP me\nauthor = ada\n")
+    for (path, words) in [
+      ("", "option --metrics: expected the name of a file"),
+      (notes, "option --metrics: \"\(notes)\" has other contents than metrics of a worker"),
+      (
+        folder.path, "option --metrics: cannot replace \"\(folder.path)\": it is not a regular file"
+      ),
+    ] {
+      let outcome = try run(path)
+      #expect(outcome.status == 64 && outcome.errors.contains(words), "\(outcome.errors)")
+    }
+    #expect(
+      try String(contentsOfFile: notes, encoding: .utf8) == "# HELP me\nauthor = ada\n")
+    // Its own file, an empty one and none are replaced: only the feed is wrong here.
+    for path in [
+      try folder.write("own.prom", "# HELP quake_worker_timestamp_seconds When.\n"),
+      try folder.write("empty.prom", ""), folder.path + "/none.prom",
+    ] {
+      let outcome = try run(path)
+      #expect(outcome.errors.contains("a.csv") && !outcome.errors.contains("--metrics"))
+    }
+  }
+
   @Test(
     .enabled(
       if: (try? Tools.shell("promtool --version").status == 0) == true, "there is no promtool"))

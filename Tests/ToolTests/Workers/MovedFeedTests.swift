@@ -80,13 +80,59 @@ import Testing
     #expect(try admin("status").status == 0)
   }
 
-  @Test func aFeedThatIsGoneSaysSo() throws {
-    let server = try ScriptedServer(410, body: [])
-    let outcome = try poll(server)
-    #expect(outcome.status == 69, "\(outcome.errors)")
-    #expect(outcome.errors.contains("gone for good"), "\(outcome.errors)")
+  /// What a new address may answer: an error, a page for people, or nothing at all.
+  @Test(arguments: [404, 200, nil]) func theNewAddressIsNamedAlsoIfTheRequestThereFails(
+    _ status: Int?
+  ) throws {
+    let reserved = try ReservedPort()
+    let closed = reserved.number
+    let old = try ScriptedServer { request, client in
+      let port = request.headers["host"]?.split(separator: ":").last.map(String.init) ?? ""
+      let address = "127.0.0.1:\(status == nil ? "\(closed)" : port)/new?token=swordfish"
+      if request.target.hasPrefix("/old") {
+        client.answer(301, ["Location: http://\(address)"], "")
+      } else {
+        client.answer(status ?? 200, ["Content-Type: text/html"], "<html>welcome</html>")
+      }
+    }
+    let port = status == nil ? closed : old.port
+    let words = "redirects to http://127.0.0.1:\(port)/new?token=***"
+    let first = try poll(old)
+    #expect(first.status != 0)
+    #expect(first.errors.contains("the server of feed old \(words)"), "\(first.errors)")
+    #expect(try !poll(old).errors.contains("redirects to"))
     let list = try admin("feeds", "list")
-    #expect(list.lines.first == "1 feed: 1 failing", "\(list.output)")
-    #expect(list.output.contains("410"), "\(list.output)")
+    #expect(list.lines.first == "1 feed: 1 failing, 1 redirected", "\(list.output)")
+    let flat = list.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(flat.contains(words), "\(list.output)")
+    let shown = try admin("status")
+    #expect(shown.output.contains("the server of feed old \(words)"), "\(shown.output)")
+    #expect(shown.errors.contains("find out the right address"), "\(shown.errors)")
+  }
+
+  @Test func aLoopOfRedirectsLeadsNowhere() throws {
+    let server = try server(301) { _ in "/old.geojson?again" }
+    let outcome = try poll(server)
+    #expect(outcome.status == 69 && !outcome.errors.contains("redirects to"), "\(outcome.errors)")
+  }
+
+  @Test(arguments: [
+    (404, "may have been moved or retired"), (409, "has been deleted from the catalogue"),
+    (410, "Look for its new address, or stop polling it."),
+  ]) func aFeedThatIsGoneSaysWhatToDo(_ status: Int, _ words: String) throws {
+    let server = try ScriptedServer(status, body: [])
+    let worker = try Tools.start(
+      "quake-ingest",
+      ["run", "--feed", "old=http://127.0.0.1:\(server.port)/old.geojson"] + database.option)
+    try worker.waitForError("Next attempt in")
+    #expect(worker.errorText.contains(words), "\(worker.errorText)")
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().status == 0)
+    let list = try admin("feeds", "list")
+    #expect(list.lines.first?.contains("1 failing") == true, "\(list.output)")
+    for output in [list.output, try admin("status").output] {
+      let flat = output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(flat.contains("HTTP status \(status)") && flat.contains(words), "\(output)")
+    }
   }
 }

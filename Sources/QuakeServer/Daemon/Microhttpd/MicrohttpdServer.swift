@@ -48,7 +48,7 @@ final class MicrohttpdServer: Sendable {
     options.connection_memory = settings.connectionMemory
     // Version 0.9 would close some connections without an answer.
     options.strict = HeaderLayout.isNeeded ? 0 : 1
-    quake_mhd_answer_unreadable { refuseUnreadable($0, $1) }
+    quake_mhd_set_refusal { refuseUnreadable($0, $1) }
     let started = withUnsafePointer(to: &options) { quake_mhd_start($0) }
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
     guard started != nil else {
