@@ -103,4 +103,10 @@ static const unsigned char listing[] = {
 
 const struct quake_text quake_schema_listing = {listing, sizeof listing};
 
+static const unsigned char released[] = {
+#embed "../../migrations/RELEASED"
+};
+
+const struct quake_text quake_released_migrations = {released, sizeof released};
+
 const char *quake_commit(void) { return QUAKE_COMMIT; }

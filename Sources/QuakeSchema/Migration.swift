@@ -18,12 +18,15 @@ package struct Migration: Sendable {
   package let isInBatches: Bool
   /// The statements.
   let sql: SQL
+  /// The SHA-256 of the file, hexadecimal; nil if it is not known.
+  let sha256: String?
 
   /// Reads number and name from a file's name, and from its first lines `-- oldest schema: N` and `-- in batches`.
   ///
+  /// - Parameter sha256: The SHA-256 of the contents, if it is known.
   /// - Throws: `StoreError` of kind `schema` if the name is not of the form `NNNN_name.sql`, the text is not UTF-8, or
   ///   one of these lines is wrong.
-  package init(file: String, contents: [UInt8]) throws(StoreError) {
+  package init(file: String, contents: [UInt8], sha256: String? = nil) throws(StoreError) {
     let digits = file.prefix(4)
     guard digits.utf8.count == 4, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let version = Int(digits), version > 0, file.dropFirst(4).hasPrefix("_"),
@@ -60,6 +63,7 @@ package struct Migration: Sendable {
     self.name = String(file.dropFirst(5).dropLast(4))
     self.file = file
     self.sql = SQL(trusted: text)
+    self.sha256 = sha256
   }
 
   /// Number and name for messages: `0003_history`.
@@ -86,5 +90,18 @@ enum EmbeddedMigrations {
         ))
     }
     return files
+  }
+
+  /// The SHA-256 of the released ones, by the names of their files.
+  static var checksums: [Substring: Substring] {
+    let released = quake_released_migrations
+    let text = String(
+      decoding: UnsafeBufferPointer(start: released.bytes, count: released.size), as: UTF8.self)
+    var checksums: [Substring: Substring] = [:]
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+      let words = line.split(separator: " ")
+      if words.count == 2 { checksums[words[1]] = words[0] }
+    }
+    return checksums
   }
 }

@@ -27,8 +27,10 @@ package struct Migrator {
   /// The migrations embedded in the program, in their order.
   package static func embedded() throws(StoreError) -> [Migration] {
     var migrations: [Migration] = []
+    let checksums = EmbeddedMigrations.checksums
     for file in EmbeddedMigrations.files {
-      migrations.append(try Migration(file: file.name, contents: file.bytes))
+      let sha256 = checksums[file.name[...]].map(String.init)
+      migrations.append(try Migration(file: file.name, contents: file.bytes, sha256: sha256))
     }
     return migrations
   }
@@ -211,12 +213,7 @@ package struct Migrator {
       let oldest = later.map { $0.oldestSchema ?? $0.version }.max() ?? newest
       guard oldest <= migrations.count else { throw Self.newer(newest, than: migrations.count) }
     }
-    let files = migrations.prefix(ledger.count).map(\.sql.text)
-    let hashes = try connection.rows(
-      """
-      select encode(sha256(convert_to(u.file, 'UTF8')), 'hex')
-        from unnest(\(files)::text[]) with ordinality u (file, place) order by u.place
-      """, as: String.self)
+    let hashes = try checksums(ofFirst: ledger.count)
     for (index, row) in ledger.enumerated() {
       guard row.version == index + 1 else {
         let label = index < migrations.count ? migrations[index].label : "number \(index + 1)"
@@ -236,6 +233,21 @@ package struct Migrator {
           hint: "A released migration is never edited. Put the change into a new one.")
       }
     }
+  }
+
+  /// The checksums of the first migrations. The server computes those that are not known.
+  private func checksums(ofFirst count: Int) throws -> [String] {
+    // The connection would keep the memory that sending all files takes.
+    let files = migrations.prefix(count).filter { $0.sha256 == nil }.map(\.sql.text)
+    var computed: ArraySlice<String> = []
+    if !files.isEmpty {
+      computed = try connection.rows(
+        """
+        select encode(sha256(convert_to(u.file, 'UTF8')), 'hex')
+          from unnest(\(files)::text[]) with ordinality u (file, place) order by u.place
+        """, as: String.self)[...]
+    }
+    return migrations.prefix(count).compactMap { $0.sha256 ?? computed.popFirst() }
   }
 
   /// Applies one migration, unless another program has done so meanwhile. Of one in batches, only its row of the

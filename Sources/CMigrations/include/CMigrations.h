@@ -23,6 +23,10 @@ struct quake_text {
 /// The objects of the schema after all migrations.
 extern const struct quake_text quake_schema_listing;
 
+/// A line for each released migration: its SHA-256, two spaces, and the name of its file. Lines that begin with # are
+/// comments.
+extern const struct quake_text quake_released_migrations;
+
 /// The commit that was built, such as 1a2b3c4d, or 1a2b3c4d-dirty with changes that are not committed; empty if it is
 /// not known.
 const char *_Nonnull quake_commit(void);

@@ -71,6 +71,18 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
+  /// For a worker that purges and expires events, and a server that edits.
+  @Test(arguments: ServerVersion.present)
+  func membershipsThatTheDocumentsNameAreKept(_ version: ServerVersion) throws {
+    let database = try RoledDatabase(on: version)
+    let names = database.names
+    try database.connection.run(
+      "grant \(names.name(.purger)), \(names.name(.editor)) to \(names.name(.writer))",
+      "grant \(names.name(.editor)) to \(names.name(.reader))")
+    #expect(try database.findings() == [])
+    #expect(try RoleMaker(names, over: database.connection).make().steps.isEmpty)
+  }
+
   @Test(arguments: ServerVersion.present)
   func rolesThatOthersHaveAreReportedAndLeftToAPerson(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)

@@ -142,6 +142,21 @@ import Testing
     #expect(error.detail?.contains("tests 1") == true)
   }
 
+  @Test func aMigrationWithAKnownChecksumIsNotSentToBeCompared() throws {
+    func known(_ checksum: String) throws -> [Migration] {
+      let text = Array("create table public.a ();".utf8)
+      return [try Migration(file: "0001_a.sql", contents: text, sha256: checksum)]
+    }
+    _ = try migrate([try migration("0001_a.sql", "create table public.a ();")])
+    let checksum = try #require(try connection.ask("select sha256 from quake.migration"))
+    #expect(try migrate(try known(checksum)).isEmpty)
+    let last = try database.connect().ask(
+      "select query from pg_stat_activity where pid = \(connection.serverProcessID)")
+    #expect(last?.contains("select version, name, sha256") == true, "\(last ?? "none")")
+    let error = try refusal { _ = try migrate(try known("other")) }
+    #expect(error.message == "migration 0001_a was modified after it was applied")
+  }
+
   @Test func aMigrationThatTheDatabaseHasUnderAnotherNameIsRefused() throws {
     _ = try migrate([try migration("0001_a.sql", "create table public.a ();")])
     let error = try refusal {
@@ -351,9 +366,11 @@ import Testing
   /// A release adds the lines of its new migrations to `migrations/RELEASED`.
   @Test func releasedMigrationsAreNeverEdited() throws {
     let files = try Folder.migrations()
+    let known = try Migrator.embedded().compactMap(\.sha256)
     let lines = String(decoding: try Folder.read("RELEASED"), as: UTF8.self)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
     #expect(lines.count >= 5)
+    #expect(known == lines.map { String($0.prefix(64)) })
     for (index, line) in lines.enumerated() {
       let words = line.split(separator: " ")
       try #require(words.count == 2, "not \"SHA-256  file\": \(line)")
@@ -372,12 +389,12 @@ import Testing
 
   @Test func theMigrationsInTheBinariesAreThoseOfTheFolder() throws {
     let files = try Folder.migrations()
-    let embedded = try Migrator(connection: connection, program: "tests").status()
+    let embedded = try Migrator.embedded()
     #expect(files.count >= 2)
-    #expect(
-      embedded.map(\.name) == files.map { String($0.name.dropFirst(5).dropLast(4)) })
-    // The ledger's checksums are compared with the files' above.
+    #expect(embedded.map(\.file) == files.map(\.name))
     for (index, file) in files.enumerated() {
+      #expect(Array(embedded[index].sql.text.utf8) == file.bytes, "\(file.name)")
+      if let known = embedded[index].sha256 { #expect(try known == sha256(file.bytes)) }
       #expect(file.name.hasPrefix("000\(index + 1)".suffix(4)), "\(file.name)")
     }
   }
