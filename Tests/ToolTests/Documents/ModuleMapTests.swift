@@ -13,7 +13,7 @@ import Testing
     (
       "the store",
       [
-        "QuakeWorker", "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema",
+        "QuakeConsumers", "QuakeWorker", "QuakeImport", "QuakeQuery", "QuakeHistory", "QuakeSchema",
       ]
     ),
     (
