@@ -1,4 +1,4 @@
-package import Basics
+internal import Basics
 
 /// What one consumer owes its receiver, and when each message is tried.
 ///
