@@ -199,7 +199,8 @@ let package = Package(
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "Basics", "CLinux", "Compression", "Postgres", "QuakeClient", "QuakeConsumers", "QuakeTool",
+        "Basics", "CLinux", "Compression", "Postgres", "QuakeClient", "QuakeConsumers", "QuakeSinks",
+        "QuakeTool",
         "QuakeWorker", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "CommandLine",
         "CLibcrypto",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),

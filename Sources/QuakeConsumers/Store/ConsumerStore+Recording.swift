@@ -246,4 +246,15 @@ extension ConsumerStore {
        where c.name = f.consumer
       """)
   }
+
+  /// Notes why consumers cannot continue.
+  package func note(
+    _ error: String, of names: [String], over connection: Connection
+  ) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.consumer set failed_at = clock_timestamp(), error = \(Self.cut(error))
+       where name = any (\(names)::text[])
+      """)
+  }
 }
