@@ -1,6 +1,8 @@
 import Basics
 import CommandLine
 import QuakeConsumers
+import QuakeModel
+import QuakeSinks
 import QuakeTool
 
 /// `quake-watch run`: delivers to consumers until it is stopped.

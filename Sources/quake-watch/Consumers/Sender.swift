@@ -34,6 +34,7 @@ final class Sender {
   private func run() {
     while true {
       for command in commands.take() { obey(command) }
+      loop.run()
       var isWaiting = false
       var deadline: Deadline?
       var descriptors: [pollfd] = []
@@ -58,7 +59,7 @@ final class Sender {
 
   private func wait(for descriptors: [pollfd], until deadline: Deadline?) {
     let mine = pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)
-    loop.wait(for: descriptors + [mine], until: deadline)
+    loop.wait(milliseconds: deadline?.pollTimeout ?? -1, beside: descriptors + [mine])
   }
 
   private func obey(_ command: SenderCommand) {

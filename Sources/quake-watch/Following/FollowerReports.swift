@@ -1,6 +1,7 @@
 import Basics
 import CommandLine
 import QuakeHistory
+import QuakeModel
 
 /// Tells once how a follower learns of new changes, and again when that becomes different.
 struct FollowerReports {
