@@ -1,3 +1,4 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeConsumers
@@ -34,8 +35,10 @@ final class Consumer {
   var owed = 0
   var gate: MessageGate
   private var book: ConversationBook?
-  /// Whether its last attempt failed.
-  var isFailing = false
+  /// Whether a failure was reported, and no success since.
+  var isReported = false
+  /// Until when no other failure is reported: a receiver may fail often.
+  private var quiet = Deadline(after: .zero)
 
   var name: String { configuration.name }
 
@@ -73,6 +76,14 @@ final class Consumer {
   var isFull: Bool { owed >= configuration.backlog }
   /// Whether it may read on after it was full: not after each message, because that costs a query.
   var hasRoom: Bool { owed <= configuration.backlog * 3 / 4 }
+
+  /// Whether a failure is to be reported now.
+  func reportsFailure() -> Bool {
+    guard !isReported, quiet.hasPassed else { return false }
+    isReported = true
+    quiet = Deadline(after: .seconds(60))
+    return true
+  }
 
   // MARK: - Changes
 
@@ -112,9 +123,13 @@ final class Consumer {
     tell(alerts, into: page)
   }
 
-  private func tell(_ alerts: [Alert], into page: PageBuilder) {
-    let (changed, removed) = book?.takeUnstored() ?? ([], [])
+  /// Adds the conversations that have changed to a page: once, because the book looks at them until then.
+  func store(into page: PageBuilder) {
+    guard book != nil, let (changed, removed) = book?.takeUnstored() else { return }
     page.store(changed, removed, of: self)
+  }
+
+  private func tell(_ alerts: [Alert], into page: PageBuilder) {
     for alert in alerts {
       switch gate.admits(alert) {
       case .passes: page.owe(alert, self, heldBack: gate.takeHeldBack())

@@ -110,15 +110,14 @@ extension ConsumerLoop {
     switch decision {
     case nil: break
     case .delivered:
-      if consumer.isFailing { diagnostics.note("consumer \"\(consumer.name)\" delivers again") }
-      consumer.isFailing = false
+      if consumer.isReported { diagnostics.note("consumer \"\(consumer.name)\" delivers again") }
+      consumer.isReported = false
     case .retried:
-      if !consumer.isFailing {
+      if consumer.reportsFailure() {
         diagnostics.warning(
           "consumer \"\(consumer.name)\" could not deliver a message: \(reason)",
           hint: "It is tried again.")
       }
-      consumer.isFailing = true
     case .parked: break
     }
     guard parked > 0 else { return }

@@ -185,6 +185,7 @@ final class ConsumerLoop {
     if let cursor {
       for member in members { member.hasSeen(cursor) }
     }
+    for member in members { member.store(into: page) }
     try write(page, over: connection)
   }
 
@@ -204,6 +205,7 @@ final class ConsumerLoop {
     let page = PageBuilder()
     for consumer in due where consumer.place == .current {
       try consumer.advance(to: time, into: page)
+      consumer.store(into: page)
     }
     try write(page, over: connection)
   }
