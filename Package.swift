@@ -133,6 +133,18 @@ let package = Package(
     .target(
       name: "QuakeWorker", dependencies: ["QuakeHistory", "Postgres", "QuakeModel", "Basics"],
       swiftSettings: unoptimisedInTests),
+    // Consumers: what they owe, and the conversations about earthquakes.
+    .target(
+      name: "QuakeConsumers", dependencies: ["QuakeHistory", "QuakeModel", "Postgres", "Basics"],
+      swiftSettings: unoptimisedInTests),
+    // Delivers the messages of consumers: to commands, standard output, and receivers over the network.
+    .target(
+      name: "QuakeSinks",
+      dependencies: [
+        "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "CSimdjson",
+        "CLibcrypto",
+      ],
+      swiftSettings: unoptimisedInTests),
     // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.
     .target(
       name: "QuakeStore",
@@ -149,8 +161,9 @@ let package = Package(
     .target(
       name: "QuakeServer",
       dependencies: [
-        "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory", "QuakeSchema",
-        "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux", "CLibcrypto",
+        "QuakeTool", "QuakeConsumers", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory",
+        "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux",
+        "CLibcrypto",
         "CMicrohttpd", "CMicrohttpdReplies", "CPage",
       ],
       swiftSettings: unoptimisedInTests),
@@ -189,8 +202,9 @@ let package = Package(
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "Basics", "CLinux", "Postgres", "QuakeClient", "QuakeTool", "QuakeWorker", "QuakeHistory",
-        "EmbeddedPostgres", "QuakeModel", "CommandLine",
+        "Basics", "CLinux", "Compression", "Postgres", "QuakeClient", "QuakeConsumers",
+        "QuakeSinks", "QuakeTool", "QuakeWorker", "QuakeHistory", "EmbeddedPostgres", "QuakeModel",
+        "CommandLine", "CLibcrypto",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
@@ -202,7 +216,7 @@ let package = Package(
     .executableTarget(
       name: "quake-admin",
       dependencies: [
-        "Basics", "QuakeTool", "QuakeImport", "QuakeFeed", "QuakeSchema",
+        "Basics", "QuakeTool", "QuakeConsumers", "QuakeImport", "QuakeFeed", "QuakeSchema",
         "QuakeWorker", "QuakeQuery", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "Postgres",
         "CommandLine",
       ],

@@ -2165,6 +2165,79 @@ COMMENT ON COLUMN quake.change_pending.truncated IS 'times the table was truncat
 CREATE TABLE quake.commit_lock (
 );
 COMMENT ON TABLE quake.commit_lock IS 'empty: transactions that changed events lock it at commit, one at a time';
+CREATE TABLE quake.consumer (
+    name text NOT NULL,
+    sink text NOT NULL,
+    alert boolean DEFAULT false NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    paused_at timestamp with time zone,
+    delivered bigint DEFAULT 0 NOT NULL,
+    held_back bigint DEFAULT 0 NOT NULL,
+    delivered_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    error text,
+    CONSTRAINT consumer_counts CHECK (((delivered >= 0) AND (held_back >= 0))),
+    CONSTRAINT consumer_text_length CHECK (((octet_length(sink) <= 4096) AND (octet_length(error) <= 4096)))
+);
+COMMENT ON TABLE quake.consumer IS 'consumers: watchers that deliver messages to a receiver; the row of quake.watcher of the same name has the cursor';
+COMMENT ON COLUMN quake.consumer.name IS 'the consumer''s name';
+COMMENT ON COLUMN quake.consumer.sink IS 'what it delivers to, for people, without secrets';
+COMMENT ON COLUMN quake.consumer.alert IS 'whether it tells of earthquakes (quake.conversation) and not of changes';
+COMMENT ON COLUMN quake.consumer.made_at IS 'when the name was first used';
+COMMENT ON COLUMN quake.consumer.changed_at IS 'when somebody last paused, resumed or rewound it, or changed its deliveries by hand: its process then reads them anew';
+COMMENT ON COLUMN quake.consumer.paused_at IS 'since when it delivers nothing; null: it is not paused. What it owes goes on to be recorded, up to its limit';
+COMMENT ON COLUMN quake.consumer.delivered IS 'how many messages its receiver has taken';
+COMMENT ON COLUMN quake.consumer.held_back IS 'how many messages the limit of the rate has dropped';
+COMMENT ON COLUMN quake.consumer.delivered_at IS 'when its receiver last took a message';
+COMMENT ON COLUMN quake.consumer.failed_at IS 'when an attempt last failed';
+COMMENT ON COLUMN quake.consumer.error IS 'why it failed';
+CREATE TABLE quake.conversation (
+    consumer text NOT NULL,
+    id text NOT NULL,
+    code text NOT NULL,
+    state text NOT NULL,
+    messages integer DEFAULT 0 NOT NULL,
+    passed_at timestamp with time zone NOT NULL,
+    told_at timestamp with time zone,
+    due_at timestamp with time zone,
+    "time" timestamp with time zone,
+    magnitude double precision,
+    depth double precision,
+    latitude double precision,
+    longitude double precision,
+    place text,
+    agency text,
+    CONSTRAINT conversation_messages CHECK ((messages >= 0)),
+    CONSTRAINT conversation_state CHECK ((state = ANY (ARRAY['waiting'::text, 'open'::text, 'retracted'::text, 'closed'::text]))),
+    CONSTRAINT conversation_text_length CHECK (((octet_length(id) <= 64) AND (octet_length(code) <= 1024) AND (octet_length(place) <= 65536) AND (octet_length(agency) <= 1024)))
+);
+COMMENT ON TABLE quake.conversation IS 'what each alerting consumer has told of each earthquake';
+COMMENT ON COLUMN quake.conversation.consumer IS 'the consumer';
+COMMENT ON COLUMN quake.conversation.id IS 'token and position of the change by which the earthquake first passed: its id for life';
+COMMENT ON COLUMN quake.conversation.code IS 'the event that the earthquake is shown as';
+COMMENT ON COLUMN quake.conversation.state IS 'waiting: not told of yet; open; retracted: may come back; closed: nothing more is told';
+COMMENT ON COLUMN quake.conversation.messages IS 'the number of messages so far; the next one''s id is the conversation''s id, a dash and this number';
+COMMENT ON COLUMN quake.conversation.passed_at IS 'commit time of the change by which it first passed';
+COMMENT ON COLUMN quake.conversation.told_at IS 'commit time of what was told last; null: nothing yet';
+COMMENT ON COLUMN quake.conversation.due_at IS 'when its time is over: a waiting one is then told of, another one is closed';
+COMMENT ON COLUMN quake.conversation."time" IS 'the origin time that was told last';
+COMMENT ON COLUMN quake.conversation.magnitude IS 'the magnitude that was told last';
+COMMENT ON COLUMN quake.conversation.depth IS 'the hypocentre''s depth that was told last, in km';
+COMMENT ON COLUMN quake.conversation.latitude IS 'the latitude that was told last';
+COMMENT ON COLUMN quake.conversation.longitude IS 'the longitude that was told last';
+COMMENT ON COLUMN quake.conversation.place IS 'the place that was told last';
+COMMENT ON COLUMN quake.conversation.agency IS 'the agency that was told last (quake.source)';
+CREATE TABLE quake.conversation_event (
+    consumer text NOT NULL,
+    code text NOT NULL,
+    conversation text NOT NULL,
+    CONSTRAINT conversation_event_text_length CHECK ((octet_length(code) <= 1024))
+);
+COMMENT ON TABLE quake.conversation_event IS 'the events that are the earthquake of a conversation';
+COMMENT ON COLUMN quake.conversation_event.consumer IS 'the consumer';
+COMMENT ON COLUMN quake.conversation_event.code IS 'an event that is or was the earthquake (quake.code)';
+COMMENT ON COLUMN quake.conversation_event.conversation IS 'the conversation''s id';
 CREATE VIEW quake.current_quake AS
  SELECT q.code,
     q.net,
@@ -2260,6 +2333,47 @@ COMMENT ON COLUMN quake.daily.minimum_magnitude IS 'smallest magnitude';
 COMMENT ON COLUMN quake.daily.maximum_magnitude IS 'greatest magnitude';
 COMMENT ON COLUMN quake.daily.energy IS 'sum of the radiated energies in joules; see quake.energy';
 COMMENT ON COLUMN quake.daily.moment IS 'sum of the seismic moments in newton metres; see quake.moment';
+CREATE TABLE quake.delivery (
+    number bigint NOT NULL,
+    consumer text NOT NULL,
+    id text NOT NULL,
+    subject text NOT NULL,
+    kind text NOT NULL,
+    token text NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone,
+    parked_at timestamp with time zone,
+    reason text,
+    variables text NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT delivery_attempts CHECK ((attempts >= 0)),
+    CONSTRAINT delivery_kind CHECK ((kind = ANY (ARRAY['change'::text, 'opened'::text, 'updated'::text, 'retracted'::text, 'closed'::text]))),
+    CONSTRAINT delivery_text_length CHECK (((octet_length(id) <= 64) AND (octet_length(subject) <= 1024) AND (octet_length(reason) <= 4096)))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+COMMENT ON TABLE quake.delivery IS 'the messages that consumers owe: a row is deleted when the receiver has taken its message';
+COMMENT ON COLUMN quake.delivery.number IS 'the order in which the messages were made';
+COMMENT ON COLUMN quake.delivery.consumer IS 'the consumer';
+COMMENT ON COLUMN quake.delivery.id IS 'the message''s id, the same in each attempt';
+COMMENT ON COLUMN quake.delivery.subject IS 'the conversation, or the event''s code: messages with the same subject are delivered in order';
+COMMENT ON COLUMN quake.delivery.kind IS 'what the message tells: a change, or what a conversation does';
+COMMENT ON COLUMN quake.delivery.token IS 'token of the transaction that it tells of';
+COMMENT ON COLUMN quake.delivery.made_at IS 'when it was made';
+COMMENT ON COLUMN quake.delivery.attempts IS 'how many attempts have failed';
+COMMENT ON COLUMN quake.delivery.due_at IS 'when to try again; null: at once';
+COMMENT ON COLUMN quake.delivery.parked_at IS 'when the attempts were given up; null: they were not';
+COMMENT ON COLUMN quake.delivery.reason IS 'why the last attempt failed';
+COMMENT ON COLUMN quake.delivery.variables IS 'the values for commands and templates, one NAME=value on a line';
+COMMENT ON COLUMN quake.delivery.data IS 'the message as JSON';
+ALTER TABLE quake.delivery ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME quake.delivery_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 CREATE TABLE quake.edit (
     id bigint NOT NULL,
     action text NOT NULL,
@@ -2840,6 +2954,16 @@ ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_pkey PRIMARY KEY (token);
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_transaction_id UNIQUE (transaction_id);
+ALTER TABLE ONLY quake.consumer
+    ADD CONSTRAINT consumer_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY quake.conversation_event
+    ADD CONSTRAINT conversation_event_pkey PRIMARY KEY (consumer, code);
+ALTER TABLE ONLY quake.conversation
+    ADD CONSTRAINT conversation_pkey PRIMARY KEY (consumer, id);
+ALTER TABLE ONLY quake.delivery
+    ADD CONSTRAINT delivery_id UNIQUE (consumer, id);
+ALTER TABLE ONLY quake.delivery
+    ADD CONSTRAINT delivery_pkey PRIMARY KEY (consumer, number);
 ALTER TABLE ONLY quake.edit
     ADD CONSTRAINT edit_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY quake.edit_transaction
@@ -2879,6 +3003,8 @@ CREATE INDEX association_preferred ON quake.association USING btree (preferred);
 CREATE INDEX backfill_file_backfill ON quake.backfill_file USING btree (backfill_id);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
+CREATE INDEX conversation_due ON quake.conversation USING btree (consumer, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX conversation_event_of ON quake.conversation_event USING btree (consumer, conversation);
 CREATE INDEX edit_transaction_transaction_id ON quake.edit_transaction USING btree (transaction_id);
 CREATE INDEX edit_unfinished ON quake.edit USING btree (id) WHERE (finished_at IS NULL);
 CREATE INDEX import_applied_import_id ON quake.import USING btree (applied_import_id) WHERE (applied_import_id IS NOT NULL);
@@ -2921,6 +3047,14 @@ ALTER TABLE ONLY quake.backfill_window
     ADD CONSTRAINT backfill_window_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.change_transaction
     ADD CONSTRAINT change_transaction_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE SET NULL;
+ALTER TABLE ONLY quake.consumer
+    ADD CONSTRAINT consumer_watcher FOREIGN KEY (name) REFERENCES quake.watcher(name) ON UPDATE CASCADE ON DELETE CASCADE;
+ALTER TABLE ONLY quake.conversation
+    ADD CONSTRAINT conversation_consumer FOREIGN KEY (consumer) REFERENCES quake.consumer(name) ON UPDATE CASCADE ON DELETE CASCADE;
+ALTER TABLE ONLY quake.conversation_event
+    ADD CONSTRAINT conversation_event_conversation FOREIGN KEY (consumer, conversation) REFERENCES quake.conversation(consumer, id) ON UPDATE CASCADE ON DELETE CASCADE;
+ALTER TABLE ONLY quake.delivery
+    ADD CONSTRAINT delivery_consumer FOREIGN KEY (consumer) REFERENCES quake.consumer(name) ON UPDATE CASCADE ON DELETE CASCADE;
 ALTER TABLE ONLY quake.edit_transaction
     ADD CONSTRAINT edit_transaction_edit FOREIGN KEY (edit_id) REFERENCES quake.edit(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.import
@@ -2929,6 +3063,26 @@ ALTER TABLE ONLY quake.import_body
     ADD CONSTRAINT import_body_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;
 ALTER TABLE ONLY quake.import_reject
     ADD CONSTRAINT import_reject_import FOREIGN KEY (import_id) REFERENCES quake.import(id) ON DELETE CASCADE;
+ALTER TABLE quake.consumer ENABLE ROW LEVEL SECURITY;
+CREATE POLICY consumer_changed ON quake.consumer USING ((EXISTS ( SELECT
+   FROM quake.watcher w
+  WHERE ((w.name = consumer.name) AND ((w.role IS NULL) OR (w.role = CURRENT_USER))))));
+CREATE POLICY consumer_seen ON quake.consumer FOR SELECT USING (true);
+ALTER TABLE quake.conversation ENABLE ROW LEVEL SECURITY;
+CREATE POLICY conversation_changed ON quake.conversation USING ((EXISTS ( SELECT
+   FROM quake.watcher w
+  WHERE ((w.name = conversation.consumer) AND ((w.role IS NULL) OR (w.role = CURRENT_USER))))));
+ALTER TABLE quake.conversation_event ENABLE ROW LEVEL SECURITY;
+CREATE POLICY conversation_event_changed ON quake.conversation_event USING ((EXISTS ( SELECT
+   FROM quake.watcher w
+  WHERE ((w.name = conversation_event.consumer) AND ((w.role IS NULL) OR (w.role = CURRENT_USER))))));
+CREATE POLICY conversation_event_seen ON quake.conversation_event FOR SELECT USING (true);
+CREATE POLICY conversation_seen ON quake.conversation FOR SELECT USING (true);
+ALTER TABLE quake.delivery ENABLE ROW LEVEL SECURITY;
+CREATE POLICY delivery_changed ON quake.delivery USING ((EXISTS ( SELECT
+   FROM quake.watcher w
+  WHERE ((w.name = delivery.consumer) AND ((w.role IS NULL) OR (w.role = CURRENT_USER))))));
+CREATE POLICY delivery_seen ON quake.delivery FOR SELECT USING (true);
 ALTER TABLE quake.watcher ENABLE ROW LEVEL SECURITY;
 CREATE POLICY watcher_made ON quake.watcher FOR INSERT WITH CHECK ((role = CURRENT_USER));
 CREATE POLICY watcher_moved ON quake.watcher FOR UPDATE USING (((role IS NULL) OR (role = CURRENT_USER))) WITH CHECK ((role = CURRENT_USER));

@@ -68,6 +68,9 @@ static const unsigned char migration_0019[] = {
 static const unsigned char migration_0020[] = {
 #embed "../../migrations/0020_losses.sql"
 };
+static const unsigned char migration_0021[] = {
+#embed "../../migrations/0021_consumers.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -91,6 +94,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0018_upgrades.sql", migration_0018),
     MIGRATION("0019_feeds_and_retention.sql", migration_0019),
     MIGRATION("0020_losses.sql", migration_0020),
+    MIGRATION("0021_consumers.sql", migration_0021),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

@@ -72,6 +72,20 @@ package enum PrivilegeTable {
       ], columnRoles: [.watcher]),
     // A trigger writes it, with the owner's privileges.
     table("watcher_removal", select: Role.readers),
+    // Policies ensure that a role changes only what belongs to its own cursors.
+    table(
+      "consumer", select: Role.readers + [.purger, .monitor], insert: [.watcher],
+      update: [.watcher],
+      delete: [.watcher]),
+    table(
+      "conversation", select: Role.readers, insert: [.watcher], update: [.watcher],
+      delete: [.watcher]),
+    table(
+      "conversation_event", select: Role.readers, insert: [.watcher], update: [.watcher],
+      delete: [.watcher]),
+    table(
+      "delivery", select: Role.readers + [.monitor], insert: [.watcher], update: [.watcher],
+      delete: [.watcher]),
     // The records of imports.
     table(
       "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A URL that may contain secrets, with a form without them.
 ///
 /// Its description, which string interpolation uses, has no secrets.
@@ -12,7 +14,7 @@ public struct FeedURL: Sendable, Hashable {
   ///
   /// - Parameter secrets: Parts of it that are known to be secret.
   public init(_ text: String, secrets: [String] = []) {
-    let parts = URLSecrets(Self.hide(Set(secrets), in: text))
+    let parts = URLSecrets(MaskedText.hide(secrets, in: text))
     self.text = text
     shown = parts.shown
     self.secrets = Set((secrets + URLSecrets(text).pieces).flatMap(Self.forms))
@@ -66,29 +68,7 @@ public struct FeedURL: Sendable, Hashable {
   /// A text with the secrets of the URL masked.
   func redact(_ message: String) -> String {
     let known = secrets.filter { $0.utf8.count >= 3 }
-    return Self.hide(known.union(URLSecrets(text).userInfo), in: message)
-  }
-
-  /// Masks each place of a secret at once. So no part of one remains where places overlap, and no mask is masked again,
-  /// with which a few secrets of one asterisk would make a short text too long for the memory.
-  private static func hide(_ secrets: Set<String>, in text: String) -> String {
-    let known = secrets.filter { $0 != URLSecrets.mask }.map { Array($0.utf8) }
-    let beginnings = Dictionary(grouping: known.filter { !$0.isEmpty }) { $0[0] }
-    let bytes = Array(text.utf8)
-    var result: [UInt8] = []
-    // Up to where the bytes belong to a secret.
-    var end = 0
-    for (index, byte) in bytes.enumerated() {
-      let length = beginnings[byte, default: []].lazy
-        .filter { bytes[index...].starts(with: $0) }.map(\.count).max()
-      if let length {
-        if index >= end { result += URLSecrets.mask.utf8 }
-        end = max(end, index + length)
-      } else if index >= end {
-        result.append(byte)
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
+    return MaskedText.hide(known.union(URLSecrets(text).userInfo), in: message)
   }
 }
 
@@ -173,7 +153,7 @@ enum URLText {
 /// only resembles a URL is treated like one.
 struct URLSecrets {
   /// The mask of a value.
-  static let mask = "***"
+  static let mask = MaskedText.mask
 
   /// The text with secrets masked.
   private(set) var shown = ""
