@@ -275,12 +275,12 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres",
-        "Postgres", "Basics",
+        "TestSupport", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeSimulator",
+        "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
       ],
       exclude: [
-        "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
-        "Readers/read_stream.py",
+        "Association/USGS", "Consumers/receiver.py", "Page/Scenes", "Readers/read_exports.py",
+        "Readers/read_services.py", "Readers/read_stream.py",
       ],
       swiftSettings: largestTests),
     // The guarantees of the change feed under load and faults.
