@@ -311,7 +311,8 @@ let package = Package(
 // What is fuzzed. The program is only in the build of `make fuzz`, because nothing else has the runtime of libFuzzer;
 // otherwise the same files are a test of what the fuzzer begins with.
 let fuzzed: [Target.Dependency] = [
-  "QuakeServer", "QuakeTool", "QuakeClient", "QuakeQuery", "QuakeHistory", "QuakeFormat",
+  "QuakeServer", "QuakeTool", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeQuery",
+  "QuakeHistory", "QuakeFormat",
   "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
 ]
 if Context.environment["QUAKE_FUZZ"] != nil {
