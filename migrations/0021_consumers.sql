@@ -16,6 +16,7 @@ create table quake.consumer (
   delivered bigint not null default 0,
   held_back bigint not null default 0,
   delivered_at timestamptz,
+  rate double precision not null default 0,
   failed_at timestamptz,
   error text,
   constraint consumer_pkey primary key (name),
@@ -33,6 +34,7 @@ comment on column quake.consumer.paused_at is 'since when it delivers nothing; n
 comment on column quake.consumer.delivered is 'how many messages its receiver has taken';
 comment on column quake.consumer.held_back is 'how many messages the limit of the rate has dropped';
 comment on column quake.consumer.delivered_at is 'when its receiver last took a message';
+comment on column quake.consumer.rate is 'how many messages an hour its receiver took of late, as of delivered_at; without further ones it falls by the factor e in an hour';
 comment on column quake.consumer.failed_at is 'when an attempt last failed';
 comment on column quake.consumer.error is 'why it failed';
 
@@ -124,7 +126,7 @@ comment on column quake.delivery.id is 'the message''s id, the same in each atte
 comment on column quake.delivery.subject is 'the conversation, or the event''s code: messages with the same subject are delivered in order';
 comment on column quake.delivery.kind is 'what the message tells: a change, or what a conversation does';
 comment on column quake.delivery.token is 'token of the transaction that it tells of';
-comment on column quake.delivery.made_at is 'when it was made';
+comment on column quake.delivery.made_at is 'when it was made, or put on the way again by hand';
 comment on column quake.delivery.attempts is 'how many attempts have failed';
 comment on column quake.delivery.due_at is 'when to try again; null: at once';
 comment on column quake.delivery.parked_at is 'when the attempts were given up; null: they were not';

@@ -45,7 +45,7 @@ import Testing
     "version", "settings", "extensions", "connections", "pooler", "TLS", "clock", "disk", "standby",
     "slots", "WAL archive", "notification queue", "long transactions", "prepared transactions",
     "schema", "privileges", "constraints", "indexes", "collations", "bloat", "transaction ids",
-    "feeds and watchers",
+    "feeds and watchers", "consumers",
   ]
 
   // MARK: - Healthy databases

@@ -210,6 +210,53 @@ import Testing
     expect(0, try scene.run("monitor", "quake-admin", ["status"]))
   }
 
+  @Test func onlyTheOwnerAndItsRoleChangeAConsumer() throws {
+    let scene = try Scene()
+    let connection = try scene.database.connect()
+    let second = scene.prefix + "second"
+    try connection.run("create role \(second) login in role \(scene.prefix)watcher")
+    defer { _ = try? connection.run("drop role \(second)") }
+    try connection.run(
+      "set role \(scene.prefix)watcher",
+      "insert into quake.watcher (name, token) values ('pager', 0)",
+      "insert into quake.consumer (name, sink) values ('pager', 'webhook')",
+      """
+      insert into quake.delivery (consumer, id, subject, kind, token, variables, data, parked_at)
+      values ('pager', 'a', 'a', 'change', '0', '', '{}', now())
+      """, "reset role")
+    func consumers(_ role: String, _ arguments: String...) throws -> ToolProcess.Outcome {
+      try scene.run(role, "quake-admin", ["consumers"] + arguments)
+    }
+    for action in [
+      ["pause", "pager"], ["resume", "pager"], ["rewind", "pager", "--to", "oldest", "--yes"],
+      ["retry", "pager"], ["discard", "pager", "--all", "--yes"],
+    ] {
+      let foreign = try scene.run("second", "quake-admin", ["consumers"] + action)
+      expect(77, foreign)
+      #expect(
+        foreign.errors.contains("consumer \"pager\" belongs to role \"\(scene.prefix)watcher\""),
+        "\(foreign.errors)")
+      for role in ["monitor", "purger", "reader"] {
+        expect(77, try scene.run(role, "quake-admin", ["consumers"] + action))
+      }
+    }
+    #expect(try scene.database.count("quake.delivery") == 1)
+    for role in ["monitor", "purger", "reader"] { expect(0, try consumers(role)) }
+    // Who may not read events does not read what a message says.
+    expect(77, try consumers("monitor", "show", "pager"))
+    for role in ["watcher", "owner"] {
+      expect(0, try consumers(role, "show", "pager"))
+      expect(0, try consumers(role, "pause", "pager"))
+      expect(0, try consumers(role, "resume", "pager"))
+      expect(0, try consumers(role, "retry", "pager"))
+      expect(0, try consumers(role, "rewind", "pager", "--to", "oldest", "--yes"))
+      expect(0, try consumers(role, "discard", "pager", "--all", "--yes"))
+    }
+    expect(77, try consumers("watcher", "remove", "pager", "--yes"))
+    expect(0, try consumers("purger", "remove", "pager", "--yes"))
+    #expect(try scene.database.count("quake.consumer") == 0)
+  }
+
   /// A role that lacks a privilege is told which of Quake's roles has it.
   @Test func aRefusedToolNamesTheRoleThatMay() throws {
     let scene = try Scene()
