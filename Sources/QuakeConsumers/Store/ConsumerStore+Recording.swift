@@ -247,7 +247,9 @@ extension ConsumerStore {
         returning d.consumer),
       counted as (select consumer, count(*) as count from gone group by consumer)
       update quake.consumer c
-         set delivered = c.delivered + d.count, delivered_at = clock_timestamp()
+         set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
+             rate = d.count + c.rate
+               * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
         from counted d where c.name = d.consumer
       """)
   }
