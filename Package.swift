@@ -137,6 +137,11 @@ let package = Package(
     .target(
       name: "QuakeConsumers", dependencies: ["QuakeHistory", "QuakeModel", "Postgres", "Basics"],
       swiftSettings: unoptimisedInTests),
+    // Delivers the messages of consumers: to commands, standard output, and receivers over the network.
+    .target(
+      name: "QuakeSinks",
+      dependencies: ["QuakeConsumers", "CommandLine", "Basics"],
+      swiftSettings: unoptimisedInTests),
     // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.
     .target(
       name: "QuakeStore",
