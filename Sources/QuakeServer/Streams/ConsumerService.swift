@@ -59,9 +59,10 @@ struct ConsumerService: Sendable {
   private static let takeOptions: [Option] = [
     session,
     .value(
-      "from", "TOKEN|NUMBER|TIME", default: "now",
-      help:
-        "where a new consumer begins: after this transaction, or the last one that was committed by this time"
+      "from", "CURSOR|NUMBER|TIME", default: "now",
+      help: """
+        where a new consumer begins: after this cursor or transaction, or the last one that was committed by this time
+        """
     ),
   ]
 
@@ -86,18 +87,14 @@ struct ConsumerService: Sendable {
       try APIService.refuseBody(request)
       let connection = context.connection
       let consumer = try consumer(request, session: arguments.string("session") ?? "")
+      // A mistake is one also if the consumer exists.
+      let from = arguments.string("from").flatMap { $0 == "now" ? nil : $0 }
+      let cursor = from.flatMap { HistoryCursor(eventID: $0) }
+      let place = try cursor.map { .token($0.token) } ?? from.map { try arguments.place($0) }
       if let state = try consumer.take(over: connection) { return answer(request, state) }
-      let cursor: HistoryCursor
-      if let from = arguments.string("from"), from != "now" {
-        cursor =
-          try HistoryCursor(eventID: from).map { cursor in
-            _ = try HistoryBound.token(cursor.token).resolve(over: connection)
-            return cursor
-          } ?? HistoryCursor(token: try arguments.place(from).resolve(over: connection))
-      } else {
-        cursor = HistoryCursor(token: context.token)
-      }
-      return answer(request, try consumer.make(at: cursor, over: connection))
+      let token = try place?.resolve(over: connection) ?? context.token
+      let start = HistoryCursor(token: token, changes: cursor?.changes ?? 0)
+      return answer(request, try consumer.make(at: start, over: connection))
     })
 
   // MARK: - Changes
@@ -126,7 +123,7 @@ struct ConsumerService: Sendable {
         let arguments = try APIParameters.read(request, Self.changesOptions)
         var order = try ChangeStreamParameters.order(arguments, request)
         let consumer = try Self.consumer(request, session: arguments.string("session") ?? "")
-        guard let state = try consumer.take(over: context.connection) else {
+        guard let state = try consumer.state(over: context.connection) else {
           throw Self.unknown(request)
         }
         guard state.pausedAt == nil else {
@@ -134,7 +131,10 @@ struct ConsumerService: Sendable {
             503, "The consumer is paused. \"quake-admin consumers resume\" resumes it.",
             ["Retry-After": "60"])
         }
-        order.start = .after(state.cursor)
+        guard let taken = try consumer.take(over: context.connection) else {
+          throw HTTPError(403, "The consumer belongs to another role of the database.")
+        }
+        order.start = .after(taken.cursor)
         return ChangeStreamService.response(order, streams)
       })
   }

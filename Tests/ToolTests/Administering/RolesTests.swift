@@ -257,6 +257,27 @@ import Testing
     #expect(try scene.database.count("quake.consumer") == 0)
   }
 
+  /// A server that keeps consumers needs the privileges of the watcher.
+  @Test func aServerKeepsConsumersAsTheWatcher() throws {
+    let scene = try Scene()
+    let hash = try Tools.shell("printf %s secret | sha256sum | cut -d ' ' -f 1").lines[0]
+    func answer(as role: String, _ method: String) throws -> RawConnection.Answer {
+      let server = try ServerProcess(
+        ["--database", scene.conninfo(role), "--consumer-token", "ann:\(hash)"])
+      try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+      defer { try? server.stop() }
+      return try server.request(
+        method, "/v1/consumers/pager", ["Authorization": "Bearer secret"])
+    }
+    #expect(try answer(as: "reader", "GET").status == 200)
+    #expect(try answer(as: "reader", "POST").status == 403)
+    #expect(try answer(as: "watcher", "POST").status == 200)
+    let connection = try scene.database.connect()
+    try connection.run("grant \(scene.prefix)watcher to \(scene.prefix)reader")
+    // The cursor of another role.
+    #expect(try answer(as: "reader", "POST").status == 409)
+  }
+
   /// A role that lacks a privilege is told which of Quake's roles has it.
   @Test func aRefusedToolNamesTheRoleThatMay() throws {
     let scene = try Scene()
