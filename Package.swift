@@ -187,8 +187,8 @@ let package = Package(
     .target(
       name: "QuakeTool",
       dependencies: [
-        "CMigrations", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeHistory",
-        "QuakeQuery", "QuakeWorker", "QuakeModel", "Postgres", "Basics",
+        "CMigrations", "CommandLine", "EmbeddedPostgres", "QuakeSchema", "QuakeConsumers",
+        "QuakeHistory", "QuakeQuery", "QuakeWorker", "QuakeModel", "Postgres", "Basics",
       ],
       swiftSettings: unoptimisedInTests),
 

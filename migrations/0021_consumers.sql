@@ -128,7 +128,7 @@ comment on column quake.delivery.id is 'the message''s id, the same in each atte
 comment on column quake.delivery.subject is 'the conversation, or the event''s code: messages with the same subject are delivered in order';
 comment on column quake.delivery.kind is 'what the message tells: a change, or what a conversation does';
 comment on column quake.delivery.token is 'token of the transaction that it tells of';
-comment on column quake.delivery.made_at is 'when it was made';
+comment on column quake.delivery.made_at is 'when it was made, or put on the way again by hand';
 comment on column quake.delivery.attempts is 'how many attempts have failed';
 comment on column quake.delivery.due_at is 'when to try again; null: at once';
 comment on column quake.delivery.parked_at is 'when the attempts were given up; null: they were not';

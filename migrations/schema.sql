@@ -2175,6 +2175,7 @@ CREATE TABLE quake.consumer (
     delivered bigint DEFAULT 0 NOT NULL,
     held_back bigint DEFAULT 0 NOT NULL,
     delivered_at timestamp with time zone,
+    rate double precision DEFAULT 0 NOT NULL,
     failed_at timestamp with time zone,
     error text,
     CONSTRAINT consumer_counts CHECK (((delivered >= 0) AND (held_back >= 0))),
@@ -2190,6 +2191,7 @@ COMMENT ON COLUMN quake.consumer.paused_at IS 'since when it delivers nothing; n
 COMMENT ON COLUMN quake.consumer.delivered IS 'how many messages its receiver has taken';
 COMMENT ON COLUMN quake.consumer.held_back IS 'how many messages the limit of the rate has dropped';
 COMMENT ON COLUMN quake.consumer.delivered_at IS 'when its receiver last took a message';
+COMMENT ON COLUMN quake.consumer.rate IS 'how many messages an hour its receiver took of late, as of delivered_at; without further ones it falls by the factor e in an hour';
 COMMENT ON COLUMN quake.consumer.failed_at IS 'when an attempt last failed';
 COMMENT ON COLUMN quake.consumer.error IS 'why it failed';
 CREATE TABLE quake.conversation (
@@ -2359,7 +2361,7 @@ COMMENT ON COLUMN quake.delivery.id IS 'the message''s id, the same in each atte
 COMMENT ON COLUMN quake.delivery.subject IS 'the conversation, or the event''s code: messages with the same subject are delivered in order';
 COMMENT ON COLUMN quake.delivery.kind IS 'what the message tells: a change, or what a conversation does';
 COMMENT ON COLUMN quake.delivery.token IS 'token of the transaction that it tells of';
-COMMENT ON COLUMN quake.delivery.made_at IS 'when it was made';
+COMMENT ON COLUMN quake.delivery.made_at IS 'when it was made, or put on the way again by hand';
 COMMENT ON COLUMN quake.delivery.attempts IS 'how many attempts have failed';
 COMMENT ON COLUMN quake.delivery.due_at IS 'when to try again; null: at once';
 COMMENT ON COLUMN quake.delivery.parked_at IS 'when the attempts were given up; null: they were not';

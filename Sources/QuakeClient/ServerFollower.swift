@@ -39,6 +39,8 @@ package final class ServerFollower {
   /// Why the stream ended, if the changes before that were handed over.
   private var failure: ServerError?
   private var isReadingSnapshot = false
+  /// Called before the stream is opened at a cursor, so that its owner can refuse that.
+  package var willOpen: (() throws -> Void)?
 
   /// How far it has come: everything up to there has been handed over. Nil before `begin`.
   package private(set) var cursor: HistoryCursor?
@@ -60,6 +62,11 @@ package final class ServerFollower {
     self.address = address
     self.filter = filter
     wakeDescriptor = wake
+  }
+
+  /// A consumer that the server may keep for its reader.
+  package func consumer(named name: String) -> ServerConsumer {
+    ServerConsumer(name, at: address)
   }
 
   // MARK: - Beginning
@@ -155,6 +162,7 @@ package final class ServerFollower {
 
   /// Opens the stream after a cursor, and waits for its first event, which tells whether that is possible.
   private func open(after cursor: HistoryCursor) throws {
+    try willOpen?()
     try open([(name: "after", value: cursor.eventID)])
     place = .after(cursor)
     let first = try next()

@@ -101,7 +101,7 @@ package final class EventServer: Sendable {
           connections: settings.connectionsPerAddress, rate: settings.requestRate,
           includesLoopback: settings.limitsLoopback)),
       pool: parts.pool, tokens: settings.tokens, auditTokens: settings.auditTokens,
-      observer: observer, newestToken: parts.newestToken)
+      consumerTokens: settings.consumerTokens, observer: observer, newestToken: parts.newestToken)
   }
 
   /// Listens, and starts the threads: those that use the database before those that take clients.
@@ -196,6 +196,8 @@ extension EventServer {
     package var tokens = AccessTokens()
     /// The tokens of those who may see which sessions of the database made the changes.
     package var auditTokens = AccessTokens()
+    /// The tokens of those who may have consumers.
+    package var consumerTokens = AccessTokens()
     /// The operator's settings for the page.
     package var page = PageSettings()
     /// The folder of the embedded server, which the status names; nil if the database is not embedded.
@@ -251,7 +253,7 @@ extension RouteTable {
     let health = HealthService(parts)
     var routes =
       page.routes + api.routes + ChangeStreamService(parts.streams).routes
-      + LiveFeedService(parts.streams).routes + FDSNService().routes + FeedService().routes
+      + ConsumerService(parts.streams).routes + LiveFeedService(parts.streams).routes + FDSNService().routes + FeedService().routes
       + health.routes
     if settings.metricsListen != nil {
       routes.removeAll { EventServer.operatorPaths.contains($0.path) }

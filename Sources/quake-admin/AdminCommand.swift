@@ -10,7 +10,8 @@ enum AdminCommand {
       StatusCommand.table, DoctorCommand.table, MigrateCommand.table, FeedsCommand.table,
       ImportsCommand.table,
       RefreshCommand.table, EventsCommand.table, AssociationsCommand.table, HistoryCommand.table,
-      WatchersCommand.table, RolesCommand.table, PostGISCommand.table, ServerCommand.table,
+      WatchersCommand.table, ConsumersCommand.table, RolesCommand.table, PostGISCommand.table,
+      ServerCommand.table,
       CompleteCommand.table,
     ],
     examples: [
@@ -32,6 +33,7 @@ enum AdminCommand {
     case "associations": try AssociationsCommand.run(arguments, diagnostics)
     case "history": try HistoryCommand.run(arguments, diagnostics)
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
+    case "consumers": try ConsumersCommand.run(arguments, diagnostics)
     case "roles": try RolesCommand.run(arguments, diagnostics)
     case "complete": try CompleteCommand.run(arguments, diagnostics)
     case "postgis": try PostGISCommand.run(arguments, diagnostics)

@@ -21,6 +21,7 @@ enum CompleteCommand {
 
   private static let queries: [String: SQL] = [
     "feeds": "select name from quake.feed order by name limit 500",
+    "consumers": "select name from quake.consumer order by name limit 500",
     "watchers": "select name from quake.watcher order by name limit 500",
     "imports": """
     select id::text from quake.import

@@ -1,5 +1,6 @@
 import CommandLine
 import Postgres
+import QuakeConsumers
 import QuakeHistory
 import QuakeModel
 import QuakeTool
@@ -16,8 +17,9 @@ enum WatchersCommand {
       Command(
         "remove", purpose: "remove the cursors of watchers, so that they no longer prevent purges",
         discussion: """
-          A watcher of that name begins anew at its next start. On a terminal the command asks first; \
-          elsewhere it needs --yes.
+          A watcher of that name begins anew at its next start. Of a consumer also its conversations and \
+          the messages that it owes are removed. On a terminal the command asks first; elsewhere it needs \
+          --yes.
           """,
         options: [Consent.option],
         positionals: [
@@ -40,9 +42,15 @@ enum WatchersCommand {
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     if arguments.subcommand.last == "remove" { return try remove(arguments, diagnostics) }
-    let watchers = try DurableCursor.list(over: connect(arguments, diagnostics))
+    let connection = try connect(arguments, diagnostics)
+    let watchers = try DurableCursor.list(over: connection)
+    let consumers = Set(try ConsumerStatus.names(over: connection))
     try StandardOutput().write(
-      watchers, isJSON: arguments.flag("json"), members: members(of:to:), text: table(of:))
+      watchers, isJSON: arguments.flag("json"),
+      members: { watcher, json in
+        members(of: watcher, to: &json)
+        json.member("consumer", consumers.contains(watcher.name))
+      }, text: { table(of: $0, consumers) })
     if watchers.isEmpty {
       EmptyResult.announce("there is no named watcher; quake-watch --name makes one", diagnostics)
     }
@@ -62,13 +70,17 @@ enum WatchersCommand {
     let connection = try connect(arguments, diagnostics)
     if consent.asks {
       let known = Set(try DurableCursor.list(over: connection).map(\.name))
+      let consumers = try ConsumerStatus.names(over: connection)
       for name in arguments.positionals where !known.contains(name) {
         return unknown(name, Array(known), diagnostics)
       }
       let names = arguments.positionals.map { "\"\(PrintableText.line($0))\"" }
-      guard consent.isGiven("Remove the cursor of watcher \(names.joined(separator: ", "))?") else {
-        return .failed
-      }
+      let isOwing = arguments.positionals.contains { consumers.contains($0) }
+      guard
+        consent.isGiven(
+          "Remove the cursor of watcher \(names.joined(separator: ", "))"
+            + (isOwing ? ", and all that consumers of that name owe?" : "?"))
+      else { return .failed }
     }
     var status = ExitStatus.ok
     for name in arguments.positionals {
@@ -93,7 +105,9 @@ enum WatchersCommand {
     return .failed
   }
 
-  private static func table(of watchers: [DurableCursor.Status]) -> String {
+  private static func table(
+    of watchers: [DurableCursor.Status], _ consumers: Set<String>
+  ) -> String {
     var table = TextTable([
       .text("name"), .text("token"), .number("tokens behind"), .number("seconds behind"),
       .text("last moved"), .text("last seen"), .text("state"),
@@ -102,7 +116,9 @@ enum WatchersCommand {
       table.add([
         watcher.name, "\(watcher.cursor)", "\(watcher.transactionsBehind)",
         Readable.decimal(watcher.secondsBehind, places: 1), watcher.movedAt.text,
-        watcher.seenAt.text, watcher.isExpired ? "expired" : "",
+        watcher.seenAt.text,
+        [watcher.isExpired ? "expired" : "", consumers.contains(watcher.name) ? "consumer" : ""]
+          .filter { !$0.isEmpty }.joined(separator: ", "),
       ])
     }
     return table.render()

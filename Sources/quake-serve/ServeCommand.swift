@@ -49,6 +49,12 @@ struct ServeCommand {
           show the database roles, process ids, clients' addresses and imports of changes to requests with the \
           bearer token whose SHA-256 is HASH; others get null
           """),
+      .value(
+        "consumer-token", "NAME:HASH", repeatable: true,
+        help: """
+          let requests with the bearer token whose SHA-256 is HASH keep named cursors in the database, which hold purges \
+          back: /v1/consumers
+          """),
       .flag(
         "read-only-page",
         help: "the page offers no edits, as for a screen on a wall; the API still takes edits"),
@@ -121,6 +127,7 @@ struct ServeCommand {
     settings.trustedProxies = arguments.strings("trusted-proxy")
     settings.tokens = try AccessTokens(arguments.strings("edit-token"))
     settings.auditTokens = try AccessTokens(arguments.strings("audit-token"))
+    settings.consumerTokens = try AccessTokens(arguments.strings("consumer-token"))
     settings.page.isReadOnly = arguments.flag("read-only-page")
     settings.page.tiles = try Self.tiles(arguments)
     settings.allowsOrigins = arguments.flag("cors")

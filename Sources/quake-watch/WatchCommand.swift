@@ -123,7 +123,7 @@ struct WatchCommand {
         delivery: Delivery(
           settings: settings,
           cursorStore: try Self.cursorStore(arguments) { name in
-            .server(try ServerCursor(name, of: server, witness: witness))
+            .server(try ServerCursor(name, of: server, witness: witness, diagnostics))
           },
           handler: handler, source: server),
         follows: arguments.flag("follow"))

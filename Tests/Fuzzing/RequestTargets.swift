@@ -118,7 +118,7 @@ enum RequestTargets {
       require((1...2).contains(AddressGroup.groups(of: value).count), "an address has groups")
     }
     _ = try? AccessTokens(["a:\(String(repeating: "0", count: 64))"]).author(
-      of: fields["authorization"])
+      of: fields["authorization"], otherwise: "none")
     _ = try? AccessTokens(fields.fields.map(\.value))
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -12,7 +13,9 @@ import Testing
   private static let end = "<!-- end of routes -->"
 
   @Test func theReferenceHasTheRoutesAsTheyAre() throws {
-    let reference = Self.reference(APIService(version: "").routes)
+    let streams = try ChangeStreams(ConnectionSettings("host=/nonexistent", applicationName: "tests"))
+    let reference = Self.reference(
+      APIService(version: "").routes + ConsumerService(streams).routes)
     let text = try String(contentsOfFile: Self.path, encoding: .utf8)
     let start = try #require(text.range(of: Self.begin))
     let stop = try #require(text.range(of: Self.end, range: start.upperBound..<text.endIndex))
@@ -30,7 +33,7 @@ import Testing
     return routes.map { route in
       let operation = route.operation
       let title = "### `\(route.method.rawValue) \(route.path)`\n\n"
-      let access = route.access == .token ? " Needs a token." : ""
+      let access = route.access != .open ? " Needs a token." : ""
       let first = operation.summary.prefix(1).uppercased() + operation.summary.dropFirst()
       let description = operation.description.map { " " + $0 } ?? ""
       let answers = operation.answers.map { "- \($0.status): \($0.summary)" }

@@ -1,6 +1,6 @@
 internal import Basics
 
-/// One GET request and its answer, which libcurl receives while a caller waits for it.
+/// One request and its answer, which libcurl receives while a caller waits for it.
 ///
 /// It holds a limited number of bytes: a caller that is slow slows down the server, and nothing else.
 final class Transfer {
@@ -26,10 +26,15 @@ final class Transfer {
   private let curl: CurlTransfer
 
   /// Begins a request; nothing is sent before the first wait.
-  init(_ url: String, of address: ServerAddress, accept: String) throws(ServerError) {
+  ///
+  /// - Parameter posts: Whether it is a POST, without a body.
+  init(
+    _ url: String, of address: ServerAddress, accept: String, posts: Bool = false
+  ) throws(ServerError) {
     self.address = address
     var request = CurlTransfer.Options(
       userAgent: "quake-watch", connectTimeoutMilliseconds: Self.connectTimeout)
+    if posts { request.body = [] }
     request.headers = ["Accept: \(accept)", "Cache-Control: no-cache"] + address.headers
     // A redirect could lead these elsewhere; so none is followed, and `ServerAnswer` names its target.
     request.credentials = address.user.map { (user: $0, password: address.password) }

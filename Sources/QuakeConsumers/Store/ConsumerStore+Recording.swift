@@ -220,8 +220,8 @@ extension ConsumerStore {
       counted as (select consumer, count(*) as count from gone group by consumer)
       update quake.consumer c
          set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
-             rate = d.count + c.rate * exp(- least(500, coalesce(
-               extract(epoch from clock_timestamp() - c.delivered_at)::double precision / 3600, 0)))
+             rate = d.count + c.rate
+               * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
         from counted d where c.name = d.consumer
       """)
   }

@@ -83,9 +83,16 @@ package enum PrivilegeTable {
     table(
       "conversation_event", select: Role.readers, insert: [.watcher], update: [.watcher],
       delete: [.watcher]),
-    table(
-      "delivery", select: Role.readers + [.monitor], insert: [.watcher], update: [.watcher],
-      delete: [.watcher]),
+    // The messages themselves are for those who may read events.
+    row(
+      .table, "quake.delivery",
+      [.select: Role.readers, .insert: [.watcher], .update: [.watcher], .delete: [.watcher]],
+      columns: [
+        .select: [
+          "number", "consumer", "id", "kind", "made_at", "attempts", "due_at", "parked_at",
+          "reason",
+        ]
+      ], columnRoles: [.purger, .monitor]),
     // The records of imports.
     table(
       "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),

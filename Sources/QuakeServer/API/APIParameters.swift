@@ -58,7 +58,7 @@ enum APIParameters {
     case "TOKEN|NUMBER|TIME": return .string(pattern: "^(\(token)|[0-9]{1,18}|oldest|\(moment))$")
     case "DURATION": return .string(pattern: duration(option.name == "timeout"))
     case "SECONDS": return .number(0...ChangeStreamParameters.longestWait)
-    case "CURSOR": return .string()
+    case "CURSOR", "CURSOR|NUMBER|TIME": return .string()
     case "W,S,E,N": return .numbers([-180...180, -90...90, -180...180, -90...90])
     case "KM:LAT,LON": return .string(pattern: circle)
     case "COLUMN[:asc|:desc],...":

@@ -41,14 +41,14 @@ package struct AccessTokens: Sendable {
     return bytes
   }
 
-  /// The name of the token in a value of `Authorization`, which allows an edit.
+  /// The name of the token in a value of `Authorization`.
   ///
+  /// - Parameter refusal: What a client is told if the server has no tokens at all.
   /// - Throws: `HTTPError` 401 if there is none or it is not valid, 403 if the server has no tokens at all.
-  func author(of header: String?) throws(HTTPError) -> String {
-    guard !entries.isEmpty else {
-      throw HTTPError(
-        403, "This server takes no edits. Its operator can allow them with --edit-token.")
-    }
+  func author(
+    of header: String?, otherwise refusal: @autoclosure () -> String
+  ) throws(HTTPError) -> String {
+    guard !entries.isEmpty else { throw HTTPError(403, refusal()) }
     guard let token = Self.token(in: header) else {
       throw HTTPError(
         401, "This request needs a bearer token.", ["WWW-Authenticate": "Bearer realm=\"quake\""])

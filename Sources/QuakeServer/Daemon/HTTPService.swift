@@ -28,6 +28,8 @@ final class HTTPService: Sendable {
   let limits: AddressLimits
   let pool: QueryPool
   let tokens: AccessTokens
+  /// Those with which a client may have consumers.
+  let consumerTokens: AccessTokens
   /// Those with which a client may see the sessions that made the changes.
   let auditTokens: AccessTokens
   let observer: RequestObserver
@@ -50,7 +52,8 @@ final class HTTPService: Sendable {
   init(
     table: RouteTable, settings: Settings, limits: AddressLimits, pool: QueryPool,
     tokens: AccessTokens = AccessTokens(), auditTokens: AccessTokens = AccessTokens(),
-    observer: RequestObserver, newestToken: NewestToken
+    consumerTokens: AccessTokens = AccessTokens(), observer: RequestObserver,
+    newestToken: NewestToken
   ) {
     self.table = table
     self.settings = settings
@@ -58,6 +61,7 @@ final class HTTPService: Sendable {
     self.pool = pool
     self.tokens = tokens
     self.auditTokens = auditTokens
+    self.consumerTokens = consumerTokens
     self.observer = observer
     self.newestToken = newestToken
   }
@@ -89,8 +93,17 @@ final class HTTPService: Sendable {
       }
       let match = try table.match(request.method, request.segments)
       request.parameters = match.parameters
-      if match.route.access == .token {
-        request.author = try tokens.author(of: headers["authorization"])
+      switch match.route.access {
+      case .open: break
+      case .token:
+        request.author = try tokens.author(
+          of: headers["authorization"],
+          otherwise: "This server takes no edits. Its operator can allow them with --edit-token.")
+      case .consumer:
+        request.author = try consumerTokens.author(
+          of: headers["authorization"],
+          otherwise:
+            "This server keeps no consumers. Its operator can allow them with --consumer-token.")
       }
       return (request, match, nil)
     } catch {
@@ -335,7 +348,8 @@ final class HTTPService: Sendable {
     for field in HTTPError(error).headers.fields {
       response.headers.appendIfAbsent(field.name, field.value)
     }
-    addOrigin(to: &response, isOpen: match?.route.access != .token && !request.seesSessions)
+    addOrigin(
+      to: &response, isOpen: (match?.route.access ?? .open) == .open && !request.seesSessions)
     return response
   }
 

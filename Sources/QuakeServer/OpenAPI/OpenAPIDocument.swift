@@ -70,7 +70,7 @@ struct OpenAPIDocument: Sendable {
           for parameter in operation.parameters { parameter.write(to: &json) }
         }
       }
-      if route.access == .token {
+      if route.access != .open {
         json.array("security") { json in
           json.object { json in
             json.array("bearer") { _ in }

@@ -99,6 +99,8 @@ struct Route: Sendable {
     case open
     /// Only with a valid bearer token, which `Request.author` names.
     case token
+    /// Only with a valid bearer token for consumers, which `Request.author` names.
+    case consumer
   }
 
   /// `.get` answers HEAD as well.

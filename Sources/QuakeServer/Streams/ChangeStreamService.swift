@@ -15,17 +15,21 @@ struct ChangeStreamService {
       Route(
         method: .get, path: "/v1/changes", operation: Self.operation,
         handler: .immediate { [streams] request in
-          let order = try ChangeStreamParameters.order(request)
-          return Response(
-            200,
-            [
-              "Content-Type": order.form.contentType,
-              // A proxy that compresses would collect what it should pass on.
-              "Cache-Control": "no-store, no-transform",
-              "X-Accel-Buffering": "no",
-            ], body: .stream { streams.add($0, order) })
+          Self.response(try ChangeStreamParameters.order(request), streams)
         })
     ]
+  }
+
+  /// The answer that is a stream.
+  static func response(_ order: StreamOrder, _ streams: ChangeStreams) -> Response {
+    Response(
+      200,
+      [
+        "Content-Type": order.form.contentType,
+        // A proxy that compresses would collect what it should pass on.
+        "Cache-Control": "no-store, no-transform",
+        "X-Accel-Buffering": "no",
+      ], body: .stream { streams.add($0, order) })
   }
 
   private static let operation = Operation(
@@ -77,12 +81,7 @@ enum ChangeStreamParameters {
   static func order(_ request: Request) throws -> StreamOrder {
     let arguments = try APIParameters.read(request, options)
     try arguments.requireAtMostOne(of: "after", "snapshot")
-    var order = StreamOrder()
-    order.client = request.client
-    order.filter = try FilterOptions.filter(arguments)
-    order.limit = try arguments.integer("limit", in: 1...).map { Int64($0) } ?? .max
-    order.wait = try arguments.double("wait", in: 0...longestWait).map { .seconds($0) }
-    order.form = try form(request.headers.list("accept"), isLongPoll: order.wait != nil)
+    var order = try order(arguments, request)
     // The header is newer: a client that reconnects sends it with the address that it began with.
     if let text = request.headers["last-event-id"], !text.isEmpty {
       order.start = .after(try cursor(text, "The header Last-Event-ID"))
@@ -91,6 +90,17 @@ enum ChangeStreamParameters {
     } else if arguments.flag("snapshot") {
       order.start = .snapshot
     }
+    return order
+  }
+
+  /// The order of a request without the place where the stream begins.
+  static func order(_ arguments: ParsedArguments, _ request: Request) throws -> StreamOrder {
+    var order = StreamOrder()
+    order.client = request.client
+    order.filter = try FilterOptions.filter(arguments)
+    order.limit = try arguments.integer("limit", in: 1...).map { Int64($0) } ?? .max
+    order.wait = try arguments.double("wait", in: 0...longestWait).map { .seconds($0) }
+    order.form = try form(request.headers.list("accept"), isLongPoll: order.wait != nil)
     return order
   }
 

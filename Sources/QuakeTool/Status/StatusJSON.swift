@@ -53,6 +53,12 @@ package struct StatusJSON {
     json.array("watchers") { json in
       for watcher in store.watchers { Self.write(watcher, to: &json) }
     }
+    json.key("consumers")
+    if let consumers = report.consumers {
+      json.array { json in for consumer in consumers { json.object { $0.members(of: consumer) } } }
+    } else {
+      json.null()
+    }
     json.member("notification_queue_usage", store.notificationQueueUsage)
     json.object("notification_queue") { json in
       json.member("usage", store.notificationQueueUsage)

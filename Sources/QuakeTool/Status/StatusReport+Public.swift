@@ -2,7 +2,7 @@ internal import QuakeWorker
 
 extension StatusReport {
   /// The report for strangers: without database roles, process ids, the addresses of clients and of the database,
-  /// and folders.
+  /// folders and consumers.
   package var withoutSessions: StatusReport { StatusReport(hidingSessionsOf: self) }
 
   private init(hidingSessionsOf report: StatusReport) {
@@ -14,6 +14,7 @@ extension StatusReport {
     schemaVersion = report.schemaVersion
     pending = report.pending
     schemaFault = report.schemaFault
+    consumers = nil
     store = report.store?.withoutSessions
     changes = report.changes.map { SchemaChanges(count: $0.count, named: []) }
   }

@@ -1,6 +1,7 @@
 internal import Basics
 internal import CommandLine
 package import Postgres
+package import QuakeConsumers
 internal import QuakeHistory
 package import QuakeModel
 internal import QuakeSchema
@@ -24,6 +25,8 @@ package struct StatusReport {
   package let schemaFault: StoreError?
   /// The state of the store; nil if the schema is not the one of this program.
   package let store: StoreStatus?
+  /// The consumers; nil for strangers, and if the schema is not the one of this program.
+  package let consumers: [ConsumerStatus]?
   /// What the server shows of its slots, its standbys and its disk.
   package let server: ServerFigures
   /// What somebody has done to the schema; nil if nothing.
@@ -64,6 +67,7 @@ package struct StatusReport {
     guard schemaFault == nil, pending.isEmpty else {
       store = nil
       changes = nil
+      consumers = nil
       return
     }
     let deviations =
@@ -76,6 +80,7 @@ package struct StatusReport {
       over: connection, lockWait: limits.lockWait, queueShare: limits.queueShare)
     if !feeds.isEmpty { store.feeds.removeAll { !feeds.contains($0.name) } }
     self.store = store
+    consumers = try ConsumerStatus.list(over: connection)
   }
 }
 
@@ -131,9 +136,10 @@ package struct StatusLimits: Sendable {
   /// All problems, if the schema is one that this program knows.
   package func problems(in report: StatusReport) -> [Problem] {
     (report.changes.map { [Self.problem($0)] } ?? []) + problemsOfStore(in: report)
+      + problemsOfConsumers(in: report)
   }
 
-  /// All problems except those of the schema.
+  /// All problems except those of the schema and of consumers.
   package func problemsOfStore(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []

@@ -1,5 +1,6 @@
 import CommandLine
 import Postgres
+import QuakeConsumers
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
@@ -10,6 +11,7 @@ import QuakeWorker
 extension DoctorCheck {
   static let contents = [
     schema, privileges, constraints, indexes, encoding, collations, bloat, transactionIDs, health,
+    consumers,
   ]
 
   private static let schema = DoctorCheck("schema") { patient in
@@ -199,5 +201,27 @@ extension DoctorCheck {
     return .problem(
       first.message + (problems.count > 1 ? "; and \(problems.count - 1) more" : ""),
       "Run \"quake-admin status\", which lists them and says what to do.")
+  }
+  private static let consumers = DoctorCheck("consumers") { patient in
+    let report = try patient.report.get()
+    guard let consumers = report.consumers else {
+      return .unseen(
+        "consumers of a schema that this program does not know", "Correct the schema first.")
+    }
+    let problems = StatusLimits().problemsOfConsumers(in: report)
+    if let first = problems.first {
+      return .problem(
+        first.message + (problems.count > 1 ? "; and \(problems.count - 1) more" : ""),
+        "Run \"quake-admin consumers\", which lists them, and \"quake-admin status\", which says what to do."
+      )
+    }
+    let paused = consumers.filter { $0.pausedAt != nil }.map(\.name)
+    guard paused.isEmpty else {
+      return .warning(
+        "paused: \(Patient.list(paused))", "\"quake-admin consumers resume\" resumes them.")
+    }
+    return .ok(
+      consumers.isEmpty
+        ? "there is none" : "\(Readable.count(consumers.count, "consumer")), no problem")
   }
 }

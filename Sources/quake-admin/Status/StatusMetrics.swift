@@ -1,4 +1,5 @@
 import Basics
+import QuakeConsumers
 import QuakeHistory
 import QuakeModel
 import QuakeTool
@@ -57,6 +58,7 @@ struct StatusMetrics {
     describeFeeds(store)
     describeHistory(store)
     describeWatchers(store)
+    describe(report.consumers ?? [])
     describeSizes(store)
   }
 
@@ -183,6 +185,48 @@ struct StatusMetrics {
     }
     each("last_seen_timestamp_seconds", "When the watcher's process last showed that it runs.") {
       Self.seconds($0.seenAt)
+    }
+  }
+
+  private mutating func describe(_ consumers: [ConsumerStatus]) {
+    func each(
+      _ name: String, _ help: String, _ value: (ConsumerStatus) -> Double?
+    ) {
+      metrics.gauge(
+        "quake_consumer_" + name, help,
+        consumers.map { .init(value($0), ["consumer": $0.name]) })
+    }
+    each("owed", "Messages that the consumer still has to deliver.") { Double($0.owed) }
+    each("oldest_owed_seconds", "Age of the oldest of them.") { consumer in
+      consumer.oldestOwedAt.map { consumer.age(of: $0).inSeconds } ?? 0
+    }
+    each("parked", "Messages whose delivery was given up.") { Double($0.parked) }
+    each("lag_seconds", "Age of the oldest change that the receiver has not got.") {
+      $0.lag.inSeconds
+    }
+    each("paused", "Whether the consumer is paused.") { $0.pausedAt == nil ? 0 : 1 }
+    each("running", "Whether a process runs the consumer.") { $0.isRun ? 1 : 0 }
+    each("failing", "Whether the last attempt failed.") { $0.isFailing ? 1 : 0 }
+    each("last_delivery_timestamp_seconds", "When the receiver last took a message.") {
+      Self.seconds($0.deliveredAt)
+    }
+    each("last_failure_timestamp_seconds", "When an attempt last failed.") {
+      Self.seconds($0.failedAt)
+    }
+    guard !consumers.isEmpty else { return }
+    metrics.begin(
+      "quake_consumer_delivered_total", .counter, "Messages that the receiver has taken.")
+    for consumer in consumers {
+      metrics.value(
+        "quake_consumer_delivered_total", [("consumer", consumer.name)],
+        Double(consumer.delivered))
+    }
+    metrics.begin(
+      "quake_consumer_held_back_total", .counter, "Messages that the limit of the rate has dropped."
+    )
+    for consumer in consumers {
+      metrics.value(
+        "quake_consumer_held_back_total", [("consumer", consumer.name)], Double(consumer.heldBack))
     }
   }
 

@@ -1,4 +1,5 @@
 import CommandLine
+import QuakeConsumers
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
@@ -93,6 +94,9 @@ struct StatusText {
       list.add("simulated events", "\(Readable.count(Int(simulated))), which never happened")
     }
     if store.feeds.isEmpty { list.add("feeds", "none polled yet") }
+    if let consumers = report.consumers, !consumers.isEmpty {
+      list.add("consumers", summary(of: consumers))
+    }
     let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
     list.add("notification queue", "\(percent) % full")
     list.add("size", Readable.bytes(Int(store.databaseBytes)))
@@ -100,6 +104,18 @@ struct StatusText {
       "largest tables",
       store.tables.prefix(Self.largest).map { size(of: $0, store) }.joined(separator: "; "))
     return list.text
+  }
+
+  /// The number of consumers, how many of them are in which state, and what they owe.
+  private func summary(of consumers: [ConsumerStatus]) -> String {
+    let states = ConsumerStatus.State.allCases.reversed().compactMap { state -> String? in
+      let count = consumers.count { $0.state == state }
+      return count == 0 ? nil : "\(Readable.count(count)) \(state.rawValue)"
+    }
+    let owed = consumers.reduce(0) { $0 + $1.owed }
+    let parked = consumers.reduce(0) { $0 + $1.parked }
+    return states.joined(separator: ", ") + "; \(Readable.count(owed, "message")) owed, "
+      + "\(Readable.count(Int(parked))) parked; see quake-admin consumers"
   }
 
   /// The number of tables that are named without `--verbose`.

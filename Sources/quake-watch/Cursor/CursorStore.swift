@@ -11,7 +11,7 @@ enum CursorStore {
   case file(StateFile)
   /// In the database that is followed, under a name, and in a witness beside it.
   case named(NamedCursor)
-  /// In a witness, under a name, for a server that is followed.
+  /// In a witness and perhaps on the server that is followed, under a name.
   case server(ServerCursor)
 
   /// The stored cursor; nil if there is none yet.
@@ -54,7 +54,11 @@ enum CursorStore {
 
   /// Records that the watcher is alive although its cursor has not moved.
   func touch() throws {
-    if case .named(let named) = self { try named.touch() }
+    switch self {
+    case .none, .file: break
+    case .named(let named): try named.touch()
+    case .server(let named): try named.touch()
+    }
   }
 
   /// The transactions that the watcher has delivered; nil if none are stored beside the cursor.

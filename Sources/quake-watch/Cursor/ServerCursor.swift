@@ -1,19 +1,37 @@
+import CommandLine
 import QuakeClient
 import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// The cursor of a named watcher that follows a server: in a witness alone, because there is no database to keep it.
+/// The cursor of a named watcher that follows a server: in a witness, and on the server, if that keeps consumers for
+/// this client.
+///
+/// The witness is written first. The server's cursor counts, because an operator may have moved it: what was delivered
+/// after it is delivered again. The witness notices what a restored database has lost.
 final class ServerCursor {
   /// The transactions that the watcher has delivered, as far as it remembers them.
   let delivered = DeliveredTransactions()
   private let witness: WitnessKeeper
   private let follower: ServerFollower
+  private let diagnostics: Diagnostics
+  /// The consumer; nil if the server keeps none for this client.
+  private var consumer: ServerConsumer?
+  /// Whether this process has taken it.
+  private var hasTaken = false
+  /// What the server has, and what it is to get.
+  private var acknowledged: HistoryCursor?
+  private var pending: HistoryCursor?
   /// What a file has that belongs to a cursor in a database.
   private var created = Timestamp(microseconds: 0)
 
-  init(_ name: String, of follower: ServerFollower, witness place: WitnessPlace) throws {
+  init(
+    _ name: String, of follower: ServerFollower, witness place: WitnessPlace,
+    _ diagnostics: Diagnostics
+  ) throws {
     self.follower = follower
+    self.diagnostics = diagnostics
+    consumer = follower.consumer(named: name)
     let path: String
     do throws(WitnessPlace.Unusable) {
       path =
@@ -31,24 +49,78 @@ final class ServerCursor {
 
   /// Where to resume; nil if there is no cursor yet.
   func load() throws -> HistoryCursor? {
-    guard let kept = try witness.file.load() else { return nil }
-    delivered.replace(with: kept.delivered)
-    created = kept.created
-    return kept.cursor
+    let kept = try witness.file.load()
+    if let kept {
+      delivered.replace(with: kept.delivered)
+      created = kept.created
+    }
+    switch try consumer?.offer() {
+    case nil, .some(.none):
+      consumer = nil
+      diagnostics.verbose("the server keeps no cursor for this watcher: it is in the witness alone")
+      return kept?.cursor
+    case .cursor(nil):
+      if let kept, try isKnown(kept.cursor.token) { try take(beginningAt: kept.cursor) }
+      return kept?.cursor
+    case .cursor(let stored?):
+      let cursor = try take(beginningAt: stored)
+      // To begin after a cursor that the history lacks is an error, which names what was lost.
+      if let kept, try !isKnown(kept.cursor.token) { return kept.cursor }
+      return cursor
+    }
+  }
+
+  /// Whether a token is one of the server's history; one that was purged is.
+  private func isKnown(_ token: ChangeToken) throws -> Bool {
+    do {
+      try follower.verify(token)
+      return true
+    } catch let error as StoreError {
+      guard case .token(let problem) = error.kind else { throw error }
+      return problem == .expired
+    }
+  }
+
+  @discardableResult
+  private func take(beginningAt cursor: HistoryCursor) throws -> HistoryCursor {
+    guard let taken = try consumer?.take(beginningAt: cursor) else { return cursor }
+    (hasTaken, acknowledged) = (true, taken)
+    // Before each connection, so that a paused watcher does not go on, nor one that was replaced.
+    follower.willOpen = { [consumer] in try consumer?.acknowledge(nil) }
+    return taken
   }
 
   /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
     try witness.writePending()
+    if !hasTaken { try take(beginningAt: cursor) }
+    pending = cursor
+    try acknowledgePending()
   }
 
   /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
-    if follower.hasReachedEnd || witness.isDue { try witness.writePending() }
+    pending = cursor
+    if follower.hasReachedEnd || witness.isDue { try writePending() }
   }
 
-  /// Writes what the witness does not have yet.
-  func writePending() throws { try witness.writePending() }
+  /// Writes what the witness and the server do not have yet.
+  func writePending() throws {
+    try witness.writePending()
+    try acknowledgePending()
+  }
+
+  private func acknowledgePending() throws {
+    guard let cursor = pending, hasTaken else { return }
+    if cursor != acknowledged { try consumer?.acknowledge(cursor) }
+    (acknowledged, pending) = (cursor, nil)
+  }
+
+  /// Tells the server that the watcher is alive although its cursor has not moved.
+  func touch() throws {
+    guard pending == nil else { return try acknowledgePending() }
+    if hasTaken { try consumer?.acknowledge(nil) }
+  }
 }

@@ -12,6 +12,8 @@ struct Operation {
   /// Whether the statement failed because the role lacks a privilege.
   func isRefused(by error: PostgresError?) -> Bool {
     guard error?.sqlState == "42501", let message = error?.message else { return false }
+    // The role has the privilege, but not for a row of another role.
+    guard !message.contains("row-level security policy") else { return false }
     return !isCall || message.contains("denied for function")
       || message.contains("denied for schema")
   }

@@ -53,7 +53,7 @@ import Testing
     "version", "settings", "extensions", "connections", "pooler", "TLS", "clock", "disk", "standby",
     "slots", "WAL archive", "notification queue", "long transactions", "prepared transactions",
     "schema", "privileges", "constraints", "indexes", "encoding", "collations", "bloat",
-    "transaction ids", "feeds and watchers",
+    "transaction ids", "feeds and watchers", "consumers",
   ]
 
   // MARK: - Healthy databases

@@ -210,6 +210,74 @@ import Testing
     expect(0, try scene.run("monitor", "quake-admin", ["status"]))
   }
 
+  @Test func onlyTheOwnerAndItsRoleChangeAConsumer() throws {
+    let scene = try Scene()
+    let connection = try scene.database.connect()
+    let second = scene.prefix + "second"
+    try connection.run("create role \(second) login in role \(scene.prefix)watcher")
+    defer { _ = try? connection.run("drop role \(second)") }
+    try connection.run(
+      "set role \(scene.prefix)watcher",
+      "insert into quake.watcher (name, token) values ('pager', 0)",
+      "insert into quake.consumer (name, sink) values ('pager', 'webhook')",
+      """
+      insert into quake.delivery (consumer, id, subject, kind, token, variables, data, parked_at)
+      values ('pager', 'a', 'a', 'change', '0', '', '{}', now())
+      """, "reset role")
+    func consumers(_ role: String, _ arguments: String...) throws -> ToolProcess.Outcome {
+      try scene.run(role, "quake-admin", ["consumers"] + arguments)
+    }
+    for action in [
+      ["pause", "pager"], ["resume", "pager"], ["rewind", "pager", "--to", "oldest", "--yes"],
+      ["retry", "pager"], ["discard", "pager", "--all", "--yes"],
+    ] {
+      let foreign = try scene.run("second", "quake-admin", ["consumers"] + action)
+      expect(77, foreign)
+      #expect(
+        foreign.errors.contains("consumer \"pager\" belongs to role \"\(scene.prefix)watcher\""),
+        "\(foreign.errors)")
+      for role in ["monitor", "purger", "reader"] {
+        expect(77, try scene.run(role, "quake-admin", ["consumers"] + action))
+      }
+    }
+    #expect(try scene.database.count("quake.delivery") == 1)
+    for role in ["monitor", "purger", "reader"] { expect(0, try consumers(role)) }
+    // Who may not read events does not read what a message says.
+    expect(77, try consumers("monitor", "show", "pager"))
+    for role in ["watcher", "owner"] {
+      expect(0, try consumers(role, "show", "pager"))
+      expect(0, try consumers(role, "pause", "pager"))
+      expect(0, try consumers(role, "resume", "pager"))
+      expect(0, try consumers(role, "retry", "pager"))
+      expect(0, try consumers(role, "rewind", "pager", "--to", "oldest", "--yes"))
+      expect(0, try consumers(role, "discard", "pager", "--all", "--yes"))
+    }
+    expect(77, try consumers("watcher", "remove", "pager", "--yes"))
+    expect(0, try consumers("purger", "remove", "pager", "--yes"))
+    #expect(try scene.database.count("quake.consumer") == 0)
+  }
+
+  /// A server that keeps consumers needs the privileges of the watcher.
+  @Test func aServerKeepsConsumersAsTheWatcher() throws {
+    let scene = try Scene()
+    let hash = try Tools.shell("printf %s secret | sha256sum | cut -d ' ' -f 1").lines[0]
+    func answer(as role: String, _ method: String) throws -> RawConnection.Answer {
+      let server = try ServerProcess(
+        ["--database", scene.conninfo(role), "--consumer-token", "ann:\(hash)"])
+      try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+      defer { try? server.stop() }
+      return try server.request(
+        method, "/v1/consumers/pager", ["Authorization": "Bearer secret"])
+    }
+    #expect(try answer(as: "reader", "GET").status == 200)
+    #expect(try answer(as: "reader", "POST").status == 403)
+    #expect(try answer(as: "watcher", "POST").status == 200)
+    let connection = try scene.database.connect()
+    try connection.run("grant \(scene.prefix)watcher to \(scene.prefix)reader")
+    // The cursor of another role.
+    #expect(try answer(as: "reader", "POST").status == 409)
+  }
+
   /// A role that lacks a privilege is told which of Quake's roles has it.
   @Test func aRefusedToolNamesTheRoleThatMay() throws {
     let scene = try Scene()

@@ -77,6 +77,7 @@ import Testing
       object.keys == [
         "time", "ok", "problems", "database", "schema", "feeds", "import", "token", "token_at",
         "token_age_seconds", "quarantined", "simulated_events", "watchers",
+        "consumers",
         "notification_queue_usage",
         "notification_queue", "lock_waits", "bytes", "tables", "growth_since", "growth",
       ])

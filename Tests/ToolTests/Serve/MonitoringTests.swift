@@ -34,6 +34,11 @@ import Testing
       return status.contains("quake_standby_behind_bytes")
         && status.contains("quake_replication_receiving 1")
     }
+    try database.psql(
+      """
+      insert into quake.watcher (name, token) values ('pager', 0);
+      insert into quake.consumer (name, sink) values ('pager', 'webhook');
+      """)
     status += try Tools.run("quake-admin", ["status", "--prometheus"] + database.option).output
     let worker = try Tools.start(
       "quake-ingest",

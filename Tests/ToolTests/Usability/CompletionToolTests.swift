@@ -52,6 +52,7 @@ import Testing
     let url = ["DATABASE_URL": database.conninfo]
     for (kind, expected) in [
       ("feeds", ["all_hour", "volcanoes"]), ("watchers", ["alerts", "archive"]), ("imports", []),
+      ("consumers", []),
     ] {
       // A name that a shell would interpret is left out.
       try eventually("\(kind) are \(expected)") {

@@ -1,0 +1,300 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `quake-admin consumers`, and where else an operator meets consumers. The rows are those that a process would write.
+@Suite struct ConsumersCommandTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+  /// The tokens of the transactions, the oldest first.
+  private let tokens: [String]
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    for number in 1...6 {
+      try database.psql(
+        """
+        insert into quake.quake (code, net, net_code, "time", longitude, latitude, magnitude)
+        values ('us\(number)', 'us', '\(number)', now(), 20, 38, 5);
+        """)
+    }
+    tokens = try database.column(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+    try #require(tokens.count == 6)
+  }
+
+  /// Makes a consumer that is at the last transaction but two.
+  private func add(_ name: String, isAlerting: Bool = false, seenAgo: String = "0 s") throws {
+    let words = tokens[3].split(separator: ".")
+    try database.psql(
+      """
+      insert into quake.watcher (name, holder, token, nonce, seen_at)
+      values ('\(name)', 'x', \(words[0]), '\(words[1])', now() - interval '\(seenAgo)');
+      insert into quake.consumer (name, sink, alert)
+      values ('\(name)', 'webhook https://hooks.example.org', \(isAlerting));
+      """)
+  }
+
+  /// Makes a message that a consumer owes about a transaction.
+  private func owe(
+    _ name: String, transaction: Int, parked: Bool = false, waits: Bool = false,
+    subject: String? = nil, kind: String = "change"
+  ) throws {
+    let id = "\(subject ?? tokens[transaction - 1])-\(subject == nil ? 0 : transaction)"
+    try database.psql(
+      """
+      insert into quake.delivery (consumer, id, subject, kind, token, made_at, attempts, due_at, parked_at,
+                                  reason, variables, data)
+      values ('\(name)', '\(id)', '\(subject ?? "us\(transaction)")', '\(kind)',
+              '\(tokens[transaction - 1])', now() - interval '2 h', \(parked ? 9 : 0),
+              \(waits ? "now() + interval '5 min'" : "null"),
+              \(parked ? "now() - interval '1 min'" : "null"),
+              \(parked ? "'HTTP status 500'" : "null"),
+              E'QUAKE_CODE=us\(transaction)\\nQUAKE_TEXT=M 5.0 of us\(transaction)\\nQUAKE_OP=insert', '{}');
+      """)
+  }
+
+  private func run(_ arguments: String...) throws -> ToolProcess.Outcome {
+    try Tools.run("quake-admin", ["consumers"] + arguments + database.option)
+  }
+
+  private func json(_ name: String) throws -> JSONLine {
+    let outcome = try run("show", name, "--json")
+    return try JSONLine(try #require(outcome.lines.first, "\(outcome.errors)"))
+  }
+
+  private func changedAt(_ name: String) throws -> String {
+    try database.value("select changed_at from quake.consumer where name = '\(name)'")
+  }
+
+  /// Runs a command that changes a consumer, whose process learns of it by `changed_at`.
+  @discardableResult
+  private func change(_ name: String, _ arguments: String...) throws -> ToolProcess.Outcome {
+    let before = try changedAt(name)
+    let outcome = try Tools.run("quake-admin", ["consumers"] + arguments + database.option)
+    #expect(outcome.status == 0, "\(arguments): \(outcome.errors)")
+    #expect(try changedAt(name) != before, "\(arguments)")
+    return outcome
+  }
+
+  // MARK: - Reading
+
+  @Test func theListSaysWhatIsOwedAndHowTheReceiverAnswers() throws {
+    #expect(try run().output.isEmpty)
+    try add("pager")
+    try owe("pager", transaction: 3)
+    try owe("pager", transaction: 4, waits: true)
+    try owe("pager", transaction: 2, parked: true)
+    try database.psql(
+      """
+      update quake.consumer
+         set delivered = 41, rate = 12, delivered_at = now() - interval '1 h', failed_at = now(),
+             error = 'HTTP status 500';
+      """)
+    let line = try JSONLine(try #require(run("list", "--json").lines.first))
+    #expect(
+      line.keys == [
+        "name", "sink", "alert", "state", "running", "paused_at", "token", "changes",
+        "tokens_behind", "lag_seconds", "owed", "oldest_owed_at", "parked", "delivered",
+        "messages_per_hour", "held_back", "delivered_at", "failed_at", "error", "role", "made_at",
+        "moved_at", "seen_at", "expired",
+      ], "\(line.text)")
+    #expect(line.string("state") == "failing" && line.integer("tokens_behind") == 2)
+    #expect(line.integer("owed") == 2 && line.integer("parked") == 1)
+    #expect(try #require(line.double("lag_seconds")) >= 7200)
+    // Twelve an hour an hour ago, and none since.
+    #expect(abs(try #require(line.double("messages_per_hour")) - 12 / M_E) < 0.1)
+    let table = try run().output
+    for words in [
+      "pager     failing       2", "changes to webhook https://hooks.example.org",
+      "HTTP status 500",
+    ] { #expect(table.contains(words), "\(words) in \(table)") }
+  }
+
+  @Test func aConsumerIsShownWithTheMessagesThatItOwes() throws {
+    try add("pager", seenAgo: "3 h")
+    try owe("pager", transaction: 2)
+    try owe("pager", transaction: 3, parked: true)
+    let shown = try run("show", "pager")
+    for words in [
+      "no process runs it", "\(tokens[2])-0 (change): parked 1m 0", "9 attempts failed",
+      "HTTP status 500", "M 5.0 of us3", "\(tokens[1])-0 (change): owed, made 2h",
+    ] { #expect(shown.output.contains(words), "\(words) in \(shown.output)") }
+    #expect(try run("show", "pager", "--limit", "1").output.contains("and 1 other message"))
+    let messages = try #require(json("pager").objects("messages"))
+    #expect(messages.map { $0.string("id") } == ["\(tokens[2])-0", "\(tokens[1])-0"])
+    #expect(messages[0].string("text") == "M 5.0 of us3")
+    #expect(messages[0].string("reason") == "HTTP status 500")
+    #expect(try json("pager").string("state") == "not running")
+    let unknown = try run("show", "pagr")
+    #expect(unknown.status == 1 && unknown.errors.contains("Did you mean \"pager\"?"))
+  }
+
+  // MARK: - Changing
+
+  @Test func aConsumerIsPausedAndResumed() throws {
+    try add("pager", seenAgo: "3 h")
+    #expect(try change("pager", "pause", "pager").errors.contains("paused consumer pager"))
+    #expect(try json("pager").string("state") == "paused")
+    #expect(try change("pager", "pause", "pager").errors.contains("already paused since"))
+    let resumed = try change("pager", "resume", "pager")
+    #expect(resumed.errors.contains("resumed consumer pager"))
+    #expect(resumed.errors.contains("no process runs consumer \"pager\""), "\(resumed.errors)")
+    #expect(try change("pager", "resume", "pager").errors.contains("is not paused"))
+    // All or none.
+    #expect(try run("pause", "pager", "other").status == 1)
+    #expect(try json("pager").isNull("paused_at"))
+  }
+
+  @Test func aRewoundConsumerReadsAgainAndForgetsWhatBeganLater() throws {
+    try add("pager")
+    try owe("pager", transaction: 2)
+    try owe("pager", transaction: 4)
+    #expect(try run("rewind", "pager", "--to", tokens[1]).status == 64)
+    let outcome = try change("pager", "rewind", "pager", "--to", tokens[1], "--yes")
+    #expect(
+      outcome.errors.contains(
+        "moved consumer pager from \(tokens[3]) to \(tokens[1]): it reads 2 transactions again; "
+          + "1 owed message of later changes deleted"), "\(outcome.errors)")
+    #expect(try database.column("select id from quake.delivery") == ["\(tokens[1])-0"])
+    #expect(
+      try database.value(
+        "select format('%s.%s %s %s', token, nonce, changes, holder <> 'x') from quake.watcher")
+        == "\(tokens[1]) 0 t")
+    // A number, a time before everything, and a place ahead.
+    try change("pager", "rewind", "pager", "--to", "1", "--yes")
+    #expect(try json("pager").string("token") == tokens[0])
+    try change("pager", "rewind", "pager", "--to", "2000-01-01T00:00:00Z", "--yes")
+    #expect(try json("pager").string("token") == "0")
+    let ahead = try change("pager", "rewind", "pager", "--to", tokens[5], "--yes")
+    #expect(ahead.errors.contains("it leaves out 6 transactions"), "\(ahead.errors)")
+    let wrong = try run("rewind", "pager", "--to", "3.00000000", "--yes")
+    #expect(wrong.status == 65 && wrong.errors.contains("diverged"), "\(wrong.errors)")
+  }
+
+  @Test func aRewindKeepsTheConversationsThatHadBegun() throws {
+    try add("pager", isAlerting: true)
+    let old = "\(tokens[0])-0"
+    let new = "\(tokens[2])-0"
+    for (id, code) in [(old, "us1"), (new, "us3")] {
+      try database.psql(
+        """
+        insert into quake.conversation (consumer, id, code, state, messages, passed_at)
+        values ('pager', '\(id)', '\(code)', 'open', 2, now());
+        insert into quake.conversation_event (consumer, code, conversation)
+        values ('pager', '\(code)', '\(id)');
+        """)
+    }
+    try owe("pager", transaction: 4, subject: old, kind: "updated")
+    try owe("pager", transaction: 4, subject: new, kind: "updated")
+    let outcome = try change("pager", "rewind", "pager", "--to", tokens[1], "--yes")
+    #expect(
+      outcome.errors.contains("1 conversation that began later is forgotten, 1 stay"),
+      "\(outcome.errors)")
+    #expect(try database.column("select id from quake.conversation") == [old])
+    #expect(try database.column("select code from quake.conversation_event") == ["us1"])
+    #expect(try database.column("select subject from quake.delivery") == [old])
+  }
+
+  @Test func parkedMessagesAreTriedAgainOrDiscarded() throws {
+    try add("pager")
+    try owe("pager", transaction: 1, parked: true)
+    try owe("pager", transaction: 2, parked: true)
+    try owe("pager", transaction: 3, waits: true)
+    try owe("pager", transaction: 4)
+    let one = try change("pager", "retry", "pager", "\(tokens[0])-0")
+    #expect(one.errors.contains("tries 1 message again now"))
+    // The time until it is parked again begins anew.
+    #expect(
+      try database.value(
+        """
+        select format('%s %s %s', parked_at is null, attempts, made_at > now() - interval '1 h')
+          from quake.delivery order by number limit 1
+        """) == "t 0 t")
+    #expect(try change("pager", "retry", "pager").errors.contains("tries 2 messages again now"))
+    #expect(
+      try database.value("select count(*) from quake.delivery where due_at is not null") == "0")
+    let unknown = try run("retry", "pager", "\(tokens[0])-0", "9.00000000-0")
+    #expect(
+      unknown.status == 1 && unknown.errors.contains("only 1 of these 2"), "\(unknown.errors)")
+
+    try database.psql("update quake.delivery set parked_at = now() where id like '\(tokens[0])%';")
+    #expect(try run("discard", "pager").status == 64)
+    #expect(
+      try change("pager", "discard", "pager", "--yes").errors.contains("discarded 1 message"))
+    #expect(try run("discard", "pager", "x", "--all", "--yes").status == 64)
+    try change("pager", "discard", "pager", "\(tokens[1])-0", "--yes")
+    #expect(
+      try change("pager", "discard", "pager", "--all", "--yes").errors.contains(
+        "discarded 2 messages"))
+    #expect(try database.count("quake.delivery") == 0)
+  }
+
+  @Test func aRemovedConsumerLeavesNothing() throws {
+    try add("pager", isAlerting: true)
+    try owe("pager", transaction: 1)
+    let listed = try Tools.run("quake-admin", ["watchers", "--json"] + database.option)
+    #expect(try JSONLine(try #require(listed.lines.first)).bool("consumer") == true)
+    #expect(
+      try Tools.run("quake-admin", ["watchers"] + database.option).output.contains("  consumer\n"))
+    #expect(try run("remove", "pager").status == 64)
+    #expect(try run("remove", "pager", "--yes").errors.contains("removed consumer pager"))
+    for table in ["watcher", "consumer", "delivery"] {
+      #expect(try database.count("quake.\(table)") == 0, "\(table)")
+    }
+    #expect(try run("remove", "pager", "--yes").status == 1)
+  }
+
+  // MARK: - Status, metrics, doctor
+
+  @Test func statusAndDoctorNameTheProblemsOfConsumers() throws {
+    func status(_ arguments: String...) throws -> ToolProcess.Outcome {
+      try Tools.run("quake-admin", ["status"] + arguments + database.option)
+    }
+    func check() throws -> JSONLine {
+      let lines = try Tools.run("quake-admin", ["doctor", "--json"] + database.option).lines
+      return try #require(
+        try lines.map { try JSONLine($0) }.first { $0.string("check") == "consumers" })
+    }
+    #expect(try !status().output.contains("consumers"))
+    #expect(try check().string("found") == "there is none")
+    try add("calm")
+    #expect(try status().status == 0)
+    #expect(try check().string("state") == "ok")
+    try add("pager", seenAgo: "2 h")
+    try owe("pager", transaction: 1)
+    try owe("pager", transaction: 2, parked: true)
+    let problems = try status()
+    #expect(problems.status == 1)
+    for words in [
+      "no process has run consumer pager for 2h", "consumer pager has parked 1 message",
+      "consumer pager owes 1 message, the oldest for 2h",
+    ] { #expect(problems.errors.contains(words), "\(words) in \(problems.errors)") }
+    #expect(
+      problems.output.contains(
+        "consumers           1 running, 1 not running; 1 message owed, 1 parked;"),
+      "\(problems.output)")
+    #expect(try check().string("state") == "problem")
+    // A pause is meant; but messages that are parked stay a problem.
+    try change("pager", "pause", "pager")
+    let paused = try status()
+    #expect(paused.status == 1 && !paused.errors.contains("no process has run"), "\(paused.errors)")
+    try change("pager", "discard", "pager", "--yes")
+    #expect(try status().status == 0)
+    #expect(try check().string("state") == "warning")
+
+    let metrics = try PrometheusText(status("--prometheus").output)
+    for (name, value) in [
+      ("owed", 1), ("parked", 0), ("paused", 1), ("running", 0), ("failing", 0),
+      ("delivered_total", 0), ("held_back_total", 0),
+    ] {
+      #expect(
+        metrics.value("quake_consumer_" + name, ["consumer": "pager"]) == Double(value), "\(name)")
+    }
+    #expect(
+      try #require(metrics.value("quake_consumer_lag_seconds", ["consumer": "pager"])) >= 7200)
+    let object = try JSONLine(try #require(status("--json", "-q").lines.first))
+    #expect(object.objects("consumers")?.count == 2)
+  }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Consumers of `quake-serve`: named cursors on the server, for clients with a token.
+@Suite struct HTTPConsumerTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+  private let tokens: [String]
+  /// Options of a server that knows the tokens of ann and bob.
+  private let options: [String]
+
+  private static func key(_ name: String) -> [String: String] {
+    ["Authorization": "Bearer secret of \(name)"]
+  }
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+    for code in ["a", "b", "c"] {
+      try database.psql(
+        "insert into quake.quake (code, time, magnitude) values ('\(code)', now(), 5);")
+    }
+    tokens = try database.column(
+      "select token || '.' || nonce from quake.change_transaction order by token")
+    options = try ["ann", "bob"].flatMap { name in
+      let hash = try Tools.shell("printf %s 'secret of \(name)' | sha256sum | cut -d ' ' -f 1")
+      return ["--consumer-token", "\(name):\(hash.lines[0])"]
+    }
+  }
+
+  private func serve(_ arguments: [String] = []) throws -> ServerProcess {
+    let server = try ServerProcess(database, options + ["--heartbeat", "200ms"] + arguments)
+    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    return server
+  }
+
+  private func member(_ name: String, _ answer: RawConnection.Answer) throws -> String? {
+    try #require(answer.status == 200, "\(answer.status) \(answer.text)")
+    return try #require(try answer.json() as? [String: Any])[name] as? String
+  }
+
+  /// Posts, and returns the cursor that the answer has.
+  private func post(
+    _ server: ServerProcess, _ target: String, as name: String = "ann"
+  ) throws -> String? {
+    try member(
+      "cursor", server.request("POST", "/v1/consumers/\(target)", Self.key(name)))
+  }
+
+  /// The codes of the changes that are not acknowledged.
+  private func codes(
+    _ server: ServerProcess, _ target: String = "pager/changes?wait=10"
+  ) throws -> [String] {
+    let answer = try server.get("/v1/consumers/\(target)", Self.key("ann"))
+    try #require(answer.status == 200, "\(answer.status) \(answer.text)")
+    return try answer.text.split(separator: "\n").compactMap {
+      try JSONLine(String($0)).string("code")
+    }
+  }
+
+  // MARK: - The place
+
+  @Test func whatIsNotAcknowledgedComesAgainAtAnyServer() throws {
+    let server = try serve()
+    #expect(try member("cursor", server.get("/v1/consumers/pager", Self.key("ann"))) == nil)
+    #expect(try post(server, "pager?from=0") == "0")
+    #expect(try codes(server) == ["a", "b", "c"])
+    #expect(try codes(server) == ["a", "b", "c"])
+    #expect(try post(server, "pager/ack?cursor=\(tokens[1])") == tokens[1])
+    #expect(try codes(server) == ["c"])
+    // It only moves forward; without a cursor it stays.
+    #expect(try post(server, "pager/ack?cursor=\(tokens[0])") == tokens[1])
+    #expect(try post(server, "pager/ack") == tokens[1])
+    #expect(try post(server, "pager?from=0") == tokens[1])
+    try server.stop()
+    let other = try serve()
+    #expect(try codes(other) == ["c"])
+    // A place within a transaction.
+    try database.psql("insert into quake.quake (code, time) values ('d', now()), ('e', now());")
+    let last = try database.value("select quake.latest_token()")
+    #expect(try post(other, "pager/ack?cursor=\(last)-1") == "\(last)-1")
+    #expect(try codes(other).count == 1)
+    #expect(try post(other, "pager/ack?cursor=\(last)") == last)
+    #expect(try codes(other, "pager/changes?wait=0.1").isEmpty)
+    #expect(try post(other, "middle?from=\(last)-1") == "\(last)-1")
+    #expect(try codes(other, "middle/changes?wait=10").count == 1)
+    // A filter of the stream.
+    #expect(try post(other, "strong?from=oldest") == "0")
+    #expect(try codes(other, "strong/changes?wait=10&op=insert&code=b") == ["b"])
+    try other.stop()
+  }
+
+  @Test func anOperatorSeesAndMovesAConsumer() throws {
+    let server = try serve()
+    _ = try post(server, "pager?session=one&from=0")
+    _ = try post(server, "pager/ack?session=one&cursor=\(tokens[1])")
+    let listed = try Tools.run("quake-admin", ["consumers", "--json"] + database.option)
+    let line = try JSONLine(try #require(listed.lines.first, "\(listed.errors)"))
+    #expect(line.string("name") == "ann/pager" && line.string("token") == tokens[1])
+    #expect(line.string("state") == "running" && line.integer("tokens_behind") == 1)
+    // It holds a purge back.
+    let dry = try Tools.run(
+      "quake-admin",
+      ["history", "purge", "--dry-run", "--before", tokens[2]] + database.option)
+    #expect(dry.output.contains("watcher \"ann/pager\" holds"), "\(dry.output)\(dry.errors)")
+
+    try Tools.succeed("quake-admin", ["consumers", "pause", "ann/pager"] + database.option)
+    let paused = try server.get("/v1/consumers/pager/changes", Self.key("ann"))
+    #expect(paused.status == 503 && paused.headers["retry-after"] != nil, "\(paused.text)")
+    let state = try server.request(
+      "POST", "/v1/consumers/pager/ack?session=one", Self.key("ann"))
+    // The refused stream has not taken the consumer.
+    #expect(try member("paused_at", state) != nil)
+    try Tools.succeed("quake-admin", ["consumers", "resume", "ann/pager"] + database.option)
+
+    // After a rewind, what a client has handled before does not move it forward again.
+    try Tools.succeed(
+      "quake-admin",
+      ["consumers", "rewind", "ann/pager", "--to", tokens[0], "--yes"] + database.option)
+    let late = try server.request(
+      "POST", "/v1/consumers/pager/ack?session=one&cursor=\(tokens[2])", Self.key("ann"))
+    #expect(late.status == 409, "\(late.status) \(late.text)")
+    #expect(try codes(server, "pager/changes?wait=10&session=one") == ["b", "c"])
+    // Another client takes it over.
+    #expect(try codes(server, "pager/changes?wait=10&session=two") == ["b", "c"])
+    let lost = try server.request(
+      "POST", "/v1/consumers/pager/ack?session=one&cursor=\(tokens[1])", Self.key("ann"))
+    #expect(lost.status == 409)
+    #expect(try post(server, "pager/ack?session=two&cursor=\(tokens[1])") == tokens[1])
+    try server.stop()
+  }
+
+  // MARK: - Who may
+
+  @Test func aTokenHasConsumersOfItsOwn() throws {
+    let server = try serve()
+    #expect(try post(server, "pager?from=0") == "0")
+    #expect(try member("cursor", server.get("/v1/consumers/pager", Self.key("bob"))) == nil)
+    let foreign = try server.get("/v1/consumers/pager/changes?wait=0", Self.key("bob"))
+    #expect(foreign.status == 404, "\(foreign.text)")
+    let none = try server.request("POST", "/v1/consumers/other/ack", Self.key("ann"))
+    #expect(none.status == 404)
+    for (headers, status) in [([:], 401), (["Authorization": "Bearer wrong"], 401)] {
+      #expect(try server.get("/v1/consumers/pager", headers).status == status)
+      #expect(
+        try server.request("POST", "/v1/consumers/pager/ack", headers).status == status)
+    }
+    for (target, status) in [
+      ("a%2Fb", 400), ("%20", 400), (String(repeating: "x", count: 65), 400),
+      ("pager?session=%2F", 400), ("pager?from=yesterdy", 400), ("pager/ack?cursor=x", 400),
+      ("pager/ack?cursor=99.00000000", 404), ("pager/ack?after=0", 400),
+    ] {
+      let answer = try server.request("POST", "/v1/consumers/\(target)", Self.key("ann"))
+      #expect(answer.status == status, "\(target): \(answer.status) \(answer.text)")
+    }
+    #expect(
+      try server.get("/v1/consumers/pager/changes?after=0", Self.key("ann")).status == 400)
+    // What an operator's own process keeps is not for clients, whatever its name is.
+    try database.psql(
+      """
+      insert into quake.watcher (name, token) values ('ann/own', 0);
+      insert into quake.consumer (name, sink) values ('ann/own', 'webhook');
+      """)
+    let own = try server.request("POST", "/v1/consumers/own", Self.key("ann"))
+    #expect(own.status == 409 && own.text.contains("another watcher"), "\(own.text)")
+    for number in 1...19 { _ = try post(server, "n\(number)") }
+    let many = try server.request("POST", "/v1/consumers/n20", Self.key("ann"))
+    #expect(many.status == 409 && many.text.contains("has 20 consumers"), "\(many.text)")
+    #expect(try post(server, "pager", as: "bob") == tokens[2])
+    try server.stop()
+    // A server without tokens, and one that has them for something else.
+    let plain = try ServerProcess(database)
+    try eventually("the server is ready") { try plain.get("/readyz").status == 200 }
+    #expect(try plain.get("/v1/consumers/pager", Self.key("ann")).status == 403)
+    try plain.stop()
+  }
+
+  // MARK: - quake-watch
+
+  private func watch(
+    _ server: ServerProcess, _ home: String, _ arguments: String...
+  ) throws -> ToolProcess {
+    let headers = try folder.write("headers", "Authorization: Bearer secret of ann\n")
+    return try Tools.start(
+      "quake-watch",
+      [
+        "--url", server.url, "--header-file", headers, "--name", "pager", "--json",
+        "--from-start",
+      ] + arguments, environment: ["XDG_STATE_HOME": folder.path + "/" + home])
+  }
+
+  private func codes(_ outcome: ToolProcess.Outcome) throws -> [String?] {
+    try outcome.lines.map { try JSONLine($0).string("code") }
+  }
+
+  @Test func aNamedWatchGoesOnAtAnotherMachine() throws {
+    let server = try serve()
+    let first = try watch(server, "here", "--no-follow", "--limit", "2").exit()
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(try codes(first) == ["a", "b"])
+    // Without the witness of the first.
+    #expect(try codes(watch(server, "there", "--no-follow").exit()) == ["c"])
+    #expect(try codes(watch(server, "here", "--no-follow").exit()).isEmpty)
+    // A rewind counts although the witness is ahead.
+    try Tools.succeed(
+      "quake-admin",
+      ["consumers", "rewind", "ann/pager", "--to", tokens[1], "--yes"] + database.option)
+    #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c"])
+    try server.stop()
+  }
+
+  @Test func aRunningWatchNoticesARewind() throws {
+    let server = try serve()
+    let running = try watch(server, "here")
+    #expect(try running.lines(3).count == 3)
+    let last = tokens[2]
+    try eventually("all is acknowledged") {
+      try database.value("select token from quake.watcher_lag where name = 'ann/pager'") == last
+    }
+    try Tools.succeed(
+      "quake-admin",
+      ["consumers", "rewind", "ann/pager", "--to", tokens[1], "--yes"] + database.option)
+    try database.psql("insert into quake.quake (code, time) values ('d', now());")
+    let ended = try running.exit()
+    #expect(ended.status == 75, "\(ended.errors)")
+    #expect(ended.errors.contains("does not take the cursor of consumer \"pager\""))
+    #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c", "d"])
+    try server.stop()
+  }
+
+  @Test func aWatchWithoutTheTokenKeepsItsWitness() throws {
+    let server = try ServerProcess(database)
+    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    let first = try watch(server, "here", "--no-follow", "--limit", "2", "--verbose").exit()
+    #expect(first.status == 0 && first.errors.contains("in the witness alone"), "\(first.errors)")
+    #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c"])
+    #expect(try database.count("quake.watcher") == 0)
+    try server.stop()
+  }
+}
