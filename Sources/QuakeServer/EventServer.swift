@@ -253,7 +253,8 @@ extension RouteTable {
     let health = HealthService(parts)
     var routes =
       page.routes + api.routes + ChangeStreamService(parts.streams).routes
-      + ConsumerService(parts.streams).routes + LiveFeedService(parts.streams).routes + FDSNService().routes + FeedService().routes
+      + ConsumerService(parts.streams).routes + LiveFeedService(parts.streams).routes
+      + FDSNService().routes + FeedService().routes
       + health.routes
     if settings.metricsListen != nil {
       routes.removeAll { EventServer.operatorPaths.contains($0.path) }

@@ -13,7 +13,8 @@ import Testing
   private static let end = "<!-- end of routes -->"
 
   @Test func theReferenceHasTheRoutesAsTheyAre() throws {
-    let streams = try ChangeStreams(ConnectionSettings("host=/nonexistent", applicationName: "tests"))
+    let streams = try ChangeStreams(
+      ConnectionSettings("host=/nonexistent", applicationName: "tests"))
     let reference = Self.reference(
       APIService(version: "").routes + ConsumerService(streams).routes)
     let text = try String(contentsOfFile: Self.path, encoding: .utf8)

@@ -129,6 +129,11 @@ final class ConsumerLoop {
     switch outcome {
     case .woken:
       Signals.drainWake()
+      // Outcomes that come without a pause must not keep the others from what is new.
+      if MonotonicClock.now() - lastRead >= .milliseconds(50) {
+        lastRead = MonotonicClock.now()
+        _ = try readCurrent(over: connection)
+      }
       return true
     case .timedOut where !behind.isEmpty && MonotonicClock.now() - lastRead < .milliseconds(100):
       return true
