@@ -251,7 +251,8 @@ let package = Package(
       path: "Tests/TestSupport",
       swiftSettings: tests),
     .testTarget(
-      name: "QuakeModelTests", dependencies: ["QuakeModel", "QuakeClient", "TestSupport"],
+      name: "QuakeModelTests",
+      dependencies: ["QuakeModel", "QuakeClient", "QuakeConsumers", "Basics", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "PostgresTests",
@@ -290,6 +291,7 @@ let package = Package(
         "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
         "CCompression",
       ],
+      exclude: ["Consumers/unreliable_receiver.py"],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
