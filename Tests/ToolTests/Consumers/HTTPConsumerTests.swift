@@ -168,8 +168,12 @@ import Testing
     let many = try server.request("POST", "/v1/consumers/n20", Self.key("ann"))
     #expect(many.status == 409 && many.text.contains("has 20 consumers"), "\(many.text)")
     #expect(try post(server, "pager", as: "bob") == tokens[2])
+    // Strangers learn nothing of consumers from the status.
+    let status = try server.get("/v1/status")
+    #expect(status.status == 200 && status.text.contains("\"consumers\":null"))
+    #expect(!status.text.contains("consumer ann"), "\(status.text)")
     try server.stop()
-    // A server without tokens, and one that has them for something else.
+    // A server without tokens.
     let plain = try ServerProcess(database)
     try eventually("the server is ready") { try plain.get("/readyz").status == 200 }
     #expect(try plain.get("/v1/consumers/pager", Self.key("ann")).status == 403)
