@@ -243,7 +243,8 @@ let package = Package(
       path: "Tests/TestSupport",
       swiftSettings: tests),
     .testTarget(
-      name: "QuakeModelTests", dependencies: ["QuakeModel", "QuakeClient", "TestSupport"],
+      name: "QuakeModelTests",
+      dependencies: ["QuakeModel", "QuakeClient", "QuakeConsumers", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "PostgresTests",
