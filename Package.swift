@@ -137,6 +137,14 @@ let package = Package(
     .target(
       name: "QuakeConsumers", dependencies: ["QuakeHistory", "QuakeModel", "Postgres", "Basics"],
       swiftSettings: unoptimisedInTests),
+    // Delivers the messages of consumers: to commands, standard output, and receivers over the network.
+    .target(
+      name: "QuakeSinks",
+      dependencies: [
+        "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "CSimdjson",
+        "CLibcrypto",
+      ],
+      swiftSettings: unoptimisedInTests),
     // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.
     .target(
       name: "QuakeStore",
@@ -194,9 +202,9 @@ let package = Package(
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "Basics", "CLinux", "Compression", "Postgres", "QuakeClient", "QuakeConsumers", "QuakeTool",
-        "QuakeWorker", "QuakeHistory", "EmbeddedPostgres", "QuakeModel", "CommandLine",
-        "CLibcrypto",
+        "Basics", "CLinux", "Compression", "Postgres", "QuakeClient", "QuakeConsumers",
+        "QuakeSinks", "QuakeTool", "QuakeWorker", "QuakeHistory", "EmbeddedPostgres", "QuakeModel",
+        "CommandLine", "CLibcrypto",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
@@ -244,7 +252,7 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "QuakeModelTests",
-      dependencies: ["QuakeModel", "QuakeClient", "QuakeConsumers", "TestSupport"],
+      dependencies: ["QuakeModel", "QuakeClient", "QuakeConsumers", "Basics", "TestSupport"],
       swiftSettings: tests),
     .testTarget(
       name: "PostgresTests",
@@ -268,12 +276,12 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres",
-        "Postgres", "Basics",
+        "TestSupport", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeSimulator",
+        "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
       ],
       exclude: [
-        "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
-        "Readers/read_stream.py",
+        "Association/USGS", "Consumers/receiver.py", "Page/Scenes", "Readers/read_exports.py",
+        "Readers/read_services.py", "Readers/read_stream.py",
       ],
       swiftSettings: largestTests),
     // The guarantees of the change feed under load and faults.
@@ -283,6 +291,7 @@ let package = Package(
         "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
         "CCompression",
       ],
+      exclude: ["Consumers/unreliable_receiver.py"],
       swiftSettings: tests),
     .testTarget(
       name: "QuakeFeedTests",
@@ -304,7 +313,8 @@ let package = Package(
 // What is fuzzed. The program is only in the build of `make fuzz`, because nothing else has the runtime of libFuzzer;
 // otherwise the same files are a test of what the fuzzer begins with.
 let fuzzed: [Target.Dependency] = [
-  "QuakeServer", "QuakeTool", "QuakeClient", "QuakeQuery", "QuakeHistory", "QuakeFormat",
+  "QuakeServer", "QuakeTool", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeQuery",
+  "QuakeHistory", "QuakeFormat",
   "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
 ]
 if Context.environment["QUAKE_FUZZ"] != nil {

@@ -16,6 +16,7 @@ create table quake.consumer (
   delivered bigint not null default 0,
   held_back bigint not null default 0,
   delivered_at timestamptz,
+  rate double precision not null default 0,
   failed_at timestamptz,
   error text,
   constraint consumer_pkey primary key (name),
@@ -33,6 +34,7 @@ comment on column quake.consumer.paused_at is 'since when it delivers nothing; n
 comment on column quake.consumer.delivered is 'how many messages its receiver has taken';
 comment on column quake.consumer.held_back is 'how many messages the limit of the rate has dropped';
 comment on column quake.consumer.delivered_at is 'when its receiver last took a message';
+comment on column quake.consumer.rate is 'how many messages an hour its receiver took of late, as of delivered_at; without further ones it falls by the factor e in an hour';
 comment on column quake.consumer.failed_at is 'when an attempt last failed';
 comment on column quake.consumer.error is 'why it failed';
 
@@ -45,6 +47,8 @@ create table quake.conversation (
   passed_at timestamptz not null,
   told_at timestamptz,
   due_at timestamptz,
+  muted boolean not null default false,
+  told_code text,
   "time" timestamptz,
   magnitude double precision,
   depth double precision,
@@ -58,8 +62,8 @@ create table quake.conversation (
   constraint conversation_state check (state in ('waiting', 'open', 'retracted', 'closed')),
   constraint conversation_messages check (messages >= 0),
   constraint conversation_text_length check (
-    octet_length(id) <= 64 and octet_length(code) <= 1024 and octet_length(place) <= 65536
-    and octet_length(agency) <= 1024)
+    octet_length(id) <= 64 and octet_length(code) <= 1024 and octet_length(told_code) <= 1024
+    and octet_length(place) <= 65536 and octet_length(agency) <= 1024)
 );
 comment on table quake.conversation is 'what each alerting consumer has told of each earthquake';
 comment on column quake.conversation.consumer is 'the consumer';
@@ -70,6 +74,8 @@ comment on column quake.conversation.messages is 'the number of messages so far;
 comment on column quake.conversation.passed_at is 'commit time of the change by which it first passed';
 comment on column quake.conversation.told_at is 'commit time of what was told last; null: nothing yet';
 comment on column quake.conversation.due_at is 'when its time is over: a waiting one is then told of, another one is closed';
+comment on column quake.conversation.muted is 'whether the limit of the rate has dropped its first message: nothing is told of it';
+comment on column quake.conversation.told_code is 'the event that it was shown as when it was told last';
 comment on column quake.conversation."time" is 'the origin time that was told last';
 comment on column quake.conversation.magnitude is 'the magnitude that was told last';
 comment on column quake.conversation.depth is 'the hypocentre''s depth that was told last, in km';

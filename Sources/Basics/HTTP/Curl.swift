@@ -1,5 +1,5 @@
 internal import CLibcurl
-internal import Glibc
+package import Glibc
 
 /// libcurl, which is loaded when something first needs it.
 package enum Curl {
@@ -28,7 +28,8 @@ package enum Curl {
   private static let problem: Problem? =
     quake_curl_load().map { .notLoaded(String(cString: $0)) }
 
-  static func load() throws(Problem) {
+  /// Loads libcurl, if nothing has before.
+  package static func load() throws(Problem) {
     if let problem { throw problem }
   }
 
@@ -93,14 +94,22 @@ package final class CurlLoop {
   /// - Returns: Whether one of the descriptors is readable.
   @discardableResult
   package func wait(milliseconds: Int32, beside descriptors: [Int32] = []) -> Bool {
-    guard let handle else {
-      var others = descriptors.filter { $0 >= 0 }
-        .map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      return poll(&others, nfds_t(others.count), milliseconds) > 0
-    }
-    var others = descriptors.filter { $0 >= 0 }
-      .map { curl_waitfd(fd: $0, events: Int16(CURL_WAIT_POLLIN), revents: 0) }
-    quake_curl_loop_wait(handle, &others, UInt32(others.count), milliseconds)
-    return others.contains { $0.revents != 0 }
+    wait(
+      milliseconds: milliseconds,
+      beside: descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) })
+  }
+
+  /// Waits for the network, until one of `descriptors` is ready for its events, or until the time is up. Those with a
+  /// negative number are ignored.
+  ///
+  /// - Returns: Whether one of the descriptors is ready.
+  @discardableResult
+  package func wait(milliseconds: Int32, beside descriptors: [pollfd]) -> Bool {
+    var others = descriptors.filter { $0.fd >= 0 }
+    guard let handle else { return poll(&others, nfds_t(others.count), milliseconds) > 0 }
+    // On Linux, libcurl's bits for reading and writing are those of poll(2).
+    var waiting = others.map { curl_waitfd(fd: $0.fd, events: $0.events, revents: 0) }
+    quake_curl_loop_wait(handle, &waiting, UInt32(waiting.count), milliseconds)
+    return waiting.contains { $0.revents != 0 }
   }
 }

@@ -18,7 +18,7 @@ extension CurlReceiver {
   package func mayAsk(at address: String) -> Bool { true }
 }
 
-/// One GET request and its answer, over http or https.
+/// One request and its answer, over http or https.
 ///
 /// libcurl runs only within `CurlLoop.run` and `resume`, on the caller's thread.
 package final class CurlTransfer {
@@ -37,6 +37,10 @@ package final class CurlTransfer {
     package var headers: [String] = []
     package var connectTimeoutMilliseconds: Int
     package var maximumRedirects = 0
+    /// What is sent with POST, also after redirects; nil: the request is a GET.
+    package var body: [UInt8]?
+    /// The most time of the whole request, with its answer; nil for no limit.
+    package var timeoutMilliseconds: Int?
     /// User and password.
     package var credentials: (user: String, password: String?)?
     /// A PEM file with the certificate authorities to trust instead of the system's.
@@ -66,6 +70,8 @@ package final class CurlTransfer {
   /// send one or two.
   private static let mostInterim = 100
 
+  /// CURL_REDIR_POST_ALL, a macro that Swift does not import: for the statuses 301, 302 and 303.
+  private static let allRedirects = 7
   /// CURL_SOCKET_BAD, a macro that Swift does not import.
   private static let noSocket: curl_socket_t = -1
 
@@ -95,6 +101,7 @@ package final class CurlTransfer {
     setCallbacks()
     for field in options.headers { headers = quake_curl_list_append(headers, field) }
     quake_curl_set_headers(easy, headers)
+    if let body = options.body { setBody(body) }
     guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else { throw .noMemory }
   }
 
@@ -167,6 +174,9 @@ package final class CurlTransfer {
     quake_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
     quake_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
     quake_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeoutMilliseconds)
+    if let milliseconds = options.timeoutMilliseconds {
+      quake_curl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds)
+    }
     quake_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
     // The tool handles signals; libcurl would otherwise use SIGALRM and SIGPIPE.
     quake_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
@@ -185,6 +195,18 @@ package final class CurlTransfer {
     if let path = options.certificateAuthorityFile {
       quake_curl_set_string(easy, CURLOPT_CAINFO, path)
     }
+  }
+
+  private func setBody(_ body: [UInt8]) {
+    // The size comes first: libcurl copies as many bytes.
+    quake_curl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
+    body.withUnsafeBytes {
+      // libcurl takes the bytes as mutable, but does not change them.
+      _ = quake_curl_set_pointer(
+        easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+    }
+    // By default libcurl asks with GET after a redirect: the server would answer, but get nothing.
+    quake_curl_set_long(easy, CURLOPT_POSTREDIR, Self.allRedirects)
   }
 
   private func setCallbacks() {

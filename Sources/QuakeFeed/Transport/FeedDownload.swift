@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// One of several concurrent transfers. Its body is stored in a file until it is complete, so that its reader
 /// never waits for the network.

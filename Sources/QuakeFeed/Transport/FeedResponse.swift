@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 public import QuakeModel
 
 /// An HTTP response whose headers have arrived and whose body can be read.
@@ -94,9 +94,6 @@ public struct FeedValidators: Sendable, Hashable {
 }
 
 extension HTTPHeaders {
-  /// A header's value as an instant.
-  func date(_ name: String) -> Timestamp? { value(name).flatMap(HTTPDate.time) }
-
   /// The seconds for which the response is fresh: `Cache-Control: max-age`, else from `Date` to `Expires`.
   var maxAge: Int? {
     for part in (value("cache-control") ?? "").split(separator: ",") {
@@ -111,15 +108,5 @@ extension HTTPHeaders {
     // A value that is not a date, such as 0, means that the response has already expired.
     guard let instant = HTTPDate.time(expires) else { return 0 }
     return max(0, Int((instant.microseconds - date.microseconds) / 1_000_000))
-  }
-
-  /// The seconds of `Retry-After`, if any.
-  func retryAfter(now: Timestamp) -> Int? {
-    guard let text = value("retry-after") else { return nil }
-    if let seconds = Int(text) { return max(0, seconds) }
-    guard let instant = HTTPDate.time(text) else { return nil }
-    let reference = date("date") ?? now
-    // Rounded up, because a request must not be early.
-    return max(0, Int((instant.microseconds - reference.microseconds + 999_999) / 1_000_000))
   }
 }

@@ -56,7 +56,7 @@ final class HTTPTransfer {
         minimumRate: options.minimumRate, total: options.downloadTimeoutMilliseconds))
     redirects = RedirectGuard(
       trusts: options.trustsRedirects, usesProxy: options.mayUseProxy, reach: reach,
-      kind: options.addressKind)
+      kind: options.addressKind, shown: { FeedURL($0).shown })
     self.options = options
     self.loop = loop
     let conditions = [

@@ -1,6 +1,5 @@
+import Basics
 import Testing
-
-@testable import QuakeFeed
 
 /// How near to this machine an address lies.
 @Suite struct AddressKindTests {

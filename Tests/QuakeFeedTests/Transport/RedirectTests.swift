@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import QuakeFeed
@@ -93,12 +94,12 @@ import Testing
       (["HTTPS://a/", "https://b/"], false),
     ] {
       var guarding = RedirectGuard(
-        trusts: false, usesProxy: false, reach: nil, kind: { AddressKind($0) })
+        trusts: false, usesProxy: false, reach: nil, kind: { AddressKind($0) }, shown: { $0 })
       let answers = urls.map { guarding.admits(url: $0, address: "1.1.1.1") }
       #expect(answers.contains(false) == isRefused)
       #expect((guarding.refusal?.contains("from https to http") == true) == isRefused)
       var trusting = RedirectGuard(
-        trusts: true, usesProxy: false, reach: nil, kind: { AddressKind($0) })
+        trusts: true, usesProxy: false, reach: nil, kind: { AddressKind($0) }, shown: { $0 })
       let trusted = urls.map { trusting.admits(url: $0, address: "1.1.1.1") }
       #expect(!trusted.contains(false))
     }
@@ -111,7 +112,7 @@ import Testing
       ("0x7f.1", false), ("2130706433", false),
     ] {
       var guarding = RedirectGuard(
-        trusts: false, usesProxy: true, reach: nil, kind: { AddressKind($0) })
+        trusts: false, usesProxy: true, reach: nil, kind: { AddressKind($0) }, shown: { $0 })
       let first = guarding.admits(url: "http://example.org/", address: "127.0.0.1")
       let connection = guarding.admits(address: "127.0.0.1")
       let second = guarding.admits(url: "http://\(host)/", address: "127.0.0.1")

@@ -9,7 +9,7 @@ import Testing
   /// a layer.
   private static let layers: [(name: String, modules: [String])] = [
     ("tools", ["quake-ingest", "quake-watch", "quake-query", "quake-admin", "quake-serve"]),
-    ("for tools and programs", ["QuakeServer", "QuakeStore", "QuakeTool"]),
+    ("for tools and programs", ["QuakeServer", "QuakeStore", "QuakeTool", "QuakeSinks"]),
     (
       "the store",
       [

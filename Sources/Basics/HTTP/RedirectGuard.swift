@@ -1,35 +1,43 @@
-import Basics
-import Glibc
+internal import Glibc
 
 /// Decides for each request whether a redirect may be followed.
 ///
 /// A URL from the user is always permitted. A server must not redirect to addresses that it cannot reach
 /// itself, which are nearer to this machine, or to an unencrypted connection.
-struct RedirectGuard {
+package struct RedirectGuard {
   /// Whether every redirect is followed.
-  let trusts: Bool
+  private let trusts: Bool
   /// Whether a proxy makes the connections. The address of a connection is then that of the proxy.
-  let usesProxy: Bool
+  private let usesProxy: Bool
   /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
-  let kind: (String) -> AddressKind?
+  private let kind: (String) -> AddressKind?
+  /// A URL without its secrets.
+  private let shown: (String) -> String
   /// The nearest permitted kind of address; nil before the first request, which may be to any address.
-  private(set) var reach: AddressKind?
+  package private(set) var reach: AddressKind?
   private var isSecure = false
   /// The reason for which a request was refused.
-  private(set) var refusal: String?
+  package private(set) var refusal: String?
 
-  /// - Parameter reach: The nearest permitted kind of address for the first request; nil for no limit.
-  init(
-    trusts: Bool, usesProxy: Bool, reach: AddressKind?, kind: @escaping (String) -> AddressKind?
+  /// - Parameters:
+  ///   - trusts: Whether every redirect is followed.
+  ///   - usesProxy: Whether a proxy makes the connections.
+  ///   - reach: The nearest permitted kind of address for the first request; nil for no limit.
+  ///   - kind: Determines the kind of an address.
+  ///   - shown: Makes the text of a URL for messages, without its secrets.
+  package init(
+    trusts: Bool, usesProxy: Bool, reach: AddressKind?, kind: @escaping (String) -> AddressKind?,
+    shown: @escaping (String) -> String
   ) {
     self.trusts = trusts
     self.usesProxy = usesProxy
     self.reach = reach
     self.kind = kind
+    self.shown = shown
   }
 
   /// Whether a connection to an address is permitted. It is made before the details of the request are known.
-  mutating func admits(address: String) -> Bool {
+  package mutating func admits(address: String) -> Bool {
     guard !trusts, !usesProxy, let reach else { return true }
     let kind = kind(address) ?? .loopback
     guard kind > reach else { return true }
@@ -38,7 +46,7 @@ struct RedirectGuard {
   }
 
   /// Whether a request may be sent, over a new or an existing connection.
-  mutating func admits(url: String, address: String) -> Bool {
+  package mutating func admits(url: String, address: String) -> Bool {
     // If there are several addresses, another one may have been permitted.
     refusal = nil
     let parts = CurlURL(url)
@@ -48,7 +56,7 @@ struct RedirectGuard {
     guard isSecure || !self.isSecure else {
       refusal = """
         The server redirects from https to http, where others can read and change what is sent: \
-        \(FeedURL(url))
+        \(shown(url))
         """
       return false
     }
@@ -100,7 +108,7 @@ public enum AddressKind: Int, Sendable, Comparable {
 
   /// The kind of an address in the form of `inet_ntop`, with or without brackets; nil if the text is not an
   /// address.
-  init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     var text = Substring(text)
     if text.first == "[", text.last == "]" { text = text.dropFirst().dropLast() }
     // A zone, as in fe80::1%eth0.
