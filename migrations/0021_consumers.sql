@@ -48,6 +48,7 @@ create table quake.conversation (
   told_at timestamptz,
   due_at timestamptz,
   muted boolean not null default false,
+  told_code text,
   "time" timestamptz,
   magnitude double precision,
   depth double precision,
@@ -61,8 +62,8 @@ create table quake.conversation (
   constraint conversation_state check (state in ('waiting', 'open', 'retracted', 'closed')),
   constraint conversation_messages check (messages >= 0),
   constraint conversation_text_length check (
-    octet_length(id) <= 64 and octet_length(code) <= 1024 and octet_length(place) <= 65536
-    and octet_length(agency) <= 1024)
+    octet_length(id) <= 64 and octet_length(code) <= 1024 and octet_length(told_code) <= 1024
+    and octet_length(place) <= 65536 and octet_length(agency) <= 1024)
 );
 comment on table quake.conversation is 'what each alerting consumer has told of each earthquake';
 comment on column quake.conversation.consumer is 'the consumer';
@@ -74,6 +75,7 @@ comment on column quake.conversation.passed_at is 'commit time of the change by 
 comment on column quake.conversation.told_at is 'commit time of what was told last; null: nothing yet';
 comment on column quake.conversation.due_at is 'when its time is over: a waiting one is then told of, another one is closed';
 comment on column quake.conversation.muted is 'whether the limit of the rate has dropped its first message: nothing is told of it';
+comment on column quake.conversation.told_code is 'the event that it was shown as when it was told last';
 comment on column quake.conversation."time" is 'the origin time that was told last';
 comment on column quake.conversation.magnitude is 'the magnitude that was told last';
 comment on column quake.conversation.depth is 'the hypocentre''s depth that was told last, in km';

@@ -41,7 +41,7 @@ extension ConsumerStore {
     try connection.rows(
       """
       select c.id, c.code, c.state, c.messages::bigint as messages, c.passed_at, c.told_at, c.due_at,
-             c."time", c.magnitude, c.depth, c.latitude, c.longitude, c.place, c.agency,
+             c.told_code, c."time", c.magnitude, c.depth, c.latitude, c.longitude, c.place, c.agency,
              (select coalesce(string_agg(e.code, E'\\n' order by e.code), '')
                 from quake.conversation_event e
                where e.consumer = c.consumer and e.conversation = c.id) as codes
@@ -50,7 +50,7 @@ extension ConsumerStore {
     ) { row throws(PostgresError) in
       let code: String = try row["code"]
       let toldAt: Timestamp? = try row["told_at"]
-      var told = Alert.Told(code: code)
+      var told = Alert.Told(code: try row["told_code"] ?? code)
       told.time = try row["time"]
       told.magnitude = try row["magnitude"]
       told.depth = try row["depth"]
@@ -99,7 +99,7 @@ extension ConsumerStore {
     try connection.execute(
       """
       insert into quake.conversation as c
-        (consumer, id, code, state, messages, passed_at, told_at, due_at, "time", magnitude, depth,
+        (consumer, id, code, state, messages, passed_at, told_at, due_at, told_code, "time", magnitude, depth,
          latitude, longitude, place, agency)
       select * from unnest(
         \(conversations.map(\.consumer))::text[], \(all.map(\.id))::text[],
@@ -107,7 +107,7 @@ extension ConsumerStore {
         \(all.map { Int64($0.messages) })::integer[], \(all.map { "\($0.passedAt)" })::timestamptz[],
         \(all.map { $0.toldAt?.description })::timestamptz[],
         \(all.map { $0.dueAt?.description })::timestamptz[],
-        \(all.map { $0.told?.time?.description })::timestamptz[],
+        \(all.map { $0.told?.code })::text[], \(all.map { $0.told?.time?.description })::timestamptz[],
         \(all.map { $0.told?.magnitude })::double precision[], \(all.map { $0.told?.depth })::double precision[],
         \(all.map { $0.told?.latitude })::double precision[],
         \(all.map { $0.told?.longitude })::double precision[], \(all.map { $0.told?.place })::text[],
@@ -115,7 +115,7 @@ extension ConsumerStore {
       on conflict (consumer, id) do update
          set code = excluded.code, state = excluded.state, messages = excluded.messages,
              passed_at = excluded.passed_at, told_at = excluded.told_at, due_at = excluded.due_at,
-             "time" = excluded."time", magnitude = excluded.magnitude, depth = excluded.depth,
+             told_code = excluded.told_code, "time" = excluded."time", magnitude = excluded.magnitude, depth = excluded.depth,
              latitude = excluded.latitude, longitude = excluded.longitude, place = excluded.place,
              agency = excluded.agency
       """)
