@@ -1,22 +1,23 @@
 import Foundation
-import TestSupport
 
 /// A mosquitto on a port of 127.0.0.1 that stays its own while it is restarted. It keeps retained messages.
-final class Broker {
-  static let program = "/usr/sbin/mosquitto"
-  static let isInstalled =
+package final class Broker {
+  private static let program = "/usr/sbin/mosquitto"
+  package static let isInstalled =
     FileManager.default.isExecutableFile(atPath: program)
     && FileManager.default.isExecutableFile(atPath: "/usr/bin/mosquitto_sub")
-  static let isMissing = "needs Debian's packages mosquitto and mosquitto-clients"
+  package static let isMissing = "needs Debian's packages mosquitto and mosquitto-clients"
 
-  let folder: TemporaryFolder
-  let port: Int
+  package let folder: TemporaryFolder
+  package let port: Int
   private let reserved: Int32
   private let configuration: String
   private var process: ToolProcess?
 
   /// - Parameter options: Lines of mosquitto.conf; `FOLDER` is its folder.
-  init(_ options: [String] = ["allow_anonymous true"], in folder: TemporaryFolder? = nil) throws {
+  package init(_ options: [String] = ["allow_anonymous true"], in folder: TemporaryFolder? = nil)
+    throws
+  {
     let folder = try folder ?? TemporaryFolder()
     self.folder = folder
     (reserved, port) = try LocalSocket.bind(reuses: true)
@@ -31,25 +32,25 @@ final class Broker {
 
   deinit { close(reserved) }
 
-  func start() throws {
+  package func start() throws {
     process = try ToolProcess(Self.program, ["-c", configuration], environment: [:])
     try process?.waitForError("running")
   }
 
   /// Stops it, and keeps what it has retained.
-  func stop() throws {
+  package func stop() throws {
     process?.signal(SIGTERM)
     _ = try process?.exit()
     process = nil
   }
 
   /// Holds back all answers until `resume`.
-  func pause() throws { try process?.stop() }
-  func resume() { process?.signal(SIGCONT) }
+  package func pause() throws { try process?.stop() }
+  package func resume() { process?.signal(SIGCONT) }
 
   /// A client of mosquitto's own, which has subscribed when this returns. It writes a line for each message: 1 for a
   /// retained one, else 0; the topic; the payload.
-  func subscriber(to topics: String..., options: [String] = []) throws -> ToolProcess {
+  package func subscriber(to topics: String..., options: [String] = []) throws -> ToolProcess {
     // It would write "Subscribed" into a pipe together with the first message.
     let client = try ToolProcess(
       "/usr/bin/stdbuf",
@@ -63,7 +64,7 @@ final class Broker {
   }
 
   /// The next message for a subscriber, beside what it writes about the protocol.
-  static func message(of client: ToolProcess) throws -> String {
+  package static func message(of client: ToolProcess) throws -> String {
     while true {
       let line = try client.line()
       if !line.hasPrefix("Client ") && !line.hasPrefix("Subscribed") { return line }
@@ -71,7 +72,7 @@ final class Broker {
   }
 
   /// The retained messages of all topics of earthquakes, in the order of the topics.
-  func retained(_ topics: String = "#") throws -> [String] {
+  package func retained(_ topics: String = "#") throws -> [String] {
     let marker = "end/\(UInt32.random(in: 0 ... .max))"
     let client = try subscriber(to: topics, marker)
     try publish(marker)
