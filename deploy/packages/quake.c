@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 typedef int entry(int argc, char **argv);
 entry quake_ingest_main, quake_watch_main, quake_query_main, quake_admin_main, quake_serve_main;
@@ -42,13 +41,6 @@ int main(int argc, char **argv) {
     if (strcmp(name, tools[i].name) == 0) {
       prctl(PR_SET_NAME, name);
       return tools[i].main(argc, argv);
-    }
-    // "quake quake-watch …", for folders that cannot hold links. Swift reads the arguments
-    // from /proc, so the process starts anew with the name.
-    if (argc > 1 && strcmp(name, "quake") == 0 && strcmp(argv[1], tools[i].name) == 0) {
-      execv("/proc/self/exe", argv + 1);
-      perror("quake: cannot start itself; is /proc mounted?");
-      return 70;
     }
   }
   fprintf(stderr, "quake: start it as quake-ingest, quake-watch, quake-query, quake-admin or quake-serve\n");

@@ -43,7 +43,7 @@ export PATH=$(echo "$PWD"/quake-*-linux-x86_64/bin):$PATH
 cd /
 quake-ingest run --once --quiet --feed simulated
 quake-query list --quiet -n 1 | grep Simulated >/dev/null
-quake quake-watch --quiet --from-start --no-follow | grep Simulated >/dev/null
+quake-watch --quiet --from-start --no-follow | grep Simulated >/dev/null
 # The memory that a further idle watcher needs.
 watchers=()
 for number in 1 2 3 4 5; do

@@ -8,7 +8,7 @@ source deploy/packages/roots.sh
 wheel=$1 release=$2
 
 # What the user does. $1 is the extra, $2 the version of the server that must run.
-as_user='set -eu
+as_user='set -euo pipefail
   python3 -m venv env
   find env | grep -v __pycache__ | sort >before
   . env/bin/activate
@@ -21,8 +21,8 @@ as_user='set -eu
 
   quake-ingest run --once --quiet --feed simulated
   quake-query list --quiet -n 1 | grep Simulated
-  quake-watch --from-start --no-follow | grep -q Simulated
-  quake-admin server status | grep -q "$2"
+  quake-watch --from-start --no-follow | grep Simulated >/dev/null
+  quake-admin server status | grep "$2" >/dev/null
 
   # A feed from a server, which libcurl fetches.
   python3 -m http.server --bind 127.0.0.1 --directory feed 18081 >/dev/null 2>&1 & feed=$!
@@ -42,12 +42,12 @@ EOF
   page http://127.0.0.1:18081/ >/dev/null
   quake-ingest run --once --quiet --feed http://127.0.0.1:18081/feed.geojson
   kill $feed
-  quake-query list --quiet --json | grep -q "10 km SSW of Idyllwild, CA"
+  quake-query list --quiet --json | grep "10 km SSW of Idyllwild, CA" >/dev/null
 
   # A link to a tool, such as pipx makes.
   mkdir links && ln -s ../env/bin/quake-serve links/quake-serve
   links/quake-serve --quiet --listen 127.0.0.1:18080 & server=$!
-  page http://127.0.0.1:18080/ | grep -qi "<html"
+  page http://127.0.0.1:18080/ | grep -i "<html" >/dev/null
   kill $server; wait $server
 
   quake-admin server stop --quiet
@@ -56,7 +56,7 @@ EOF
   rm -r env links before libraries .local/share/quake'
 
 nobody_is_left() { [[ -z $(find /proc -maxdepth 2 -name root -lname "$root*" 2>/dev/null || true) ]]; }
-as_someone() { inside su - someone -c "$as_user" as_user "$@"; }
+as_someone() { inside su - someone --shell /bin/bash -c "$as_user" as_user "$@"; }
 
 fresh_root "$release"
 # The way to PyPI may need a certificate of this machine.
