@@ -47,6 +47,8 @@ create table quake.conversation (
   passed_at timestamptz not null,
   told_at timestamptz,
   due_at timestamptz,
+  muted boolean not null default false,
+  told_code text,
   "time" timestamptz,
   magnitude double precision,
   depth double precision,
@@ -60,8 +62,8 @@ create table quake.conversation (
   constraint conversation_state check (state in ('waiting', 'open', 'retracted', 'closed')),
   constraint conversation_messages check (messages >= 0),
   constraint conversation_text_length check (
-    octet_length(id) <= 64 and octet_length(code) <= 1024 and octet_length(place) <= 65536
-    and octet_length(agency) <= 1024)
+    octet_length(id) <= 64 and octet_length(code) <= 1024 and octet_length(told_code) <= 1024
+    and octet_length(place) <= 65536 and octet_length(agency) <= 1024)
 );
 comment on table quake.conversation is 'what each alerting consumer has told of each earthquake';
 comment on column quake.conversation.consumer is 'the consumer';
@@ -72,6 +74,8 @@ comment on column quake.conversation.messages is 'the number of messages so far;
 comment on column quake.conversation.passed_at is 'commit time of the change by which it first passed';
 comment on column quake.conversation.told_at is 'commit time of what was told last; null: nothing yet';
 comment on column quake.conversation.due_at is 'when its time is over: a waiting one is then told of, another one is closed';
+comment on column quake.conversation.muted is 'whether the limit of the rate has dropped its first message: nothing is told of it';
+comment on column quake.conversation.told_code is 'the event that it was shown as when it was told last';
 comment on column quake.conversation."time" is 'the origin time that was told last';
 comment on column quake.conversation.magnitude is 'the magnitude that was told last';
 comment on column quake.conversation.depth is 'the hypocentre''s depth that was told last, in km';

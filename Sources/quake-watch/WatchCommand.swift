@@ -2,6 +2,7 @@ import CommandLine
 import Postgres
 import QuakeHistory
 import QuakeModel
+import QuakeSinks
 import QuakeTool
 
 /// `quake-watch`: its options and their meaning.

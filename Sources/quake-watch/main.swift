@@ -1,5 +1,1 @@
-import QuakeTool
-
-Tool.run(WatchCommand.table) { arguments, diagnostics in
-  try WatchCommand(arguments, diagnostics).run()
-}
+WatchTool.main()

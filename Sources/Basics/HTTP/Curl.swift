@@ -28,7 +28,8 @@ package enum Curl {
   private static let problem: Problem? =
     quake_curl_load().map { .notLoaded(String(cString: $0)) }
 
-  static func load() throws(Problem) {
+  /// Loads libcurl, if nothing has before.
+  package static func load() throws(Problem) {
     if let problem { throw problem }
   }
 

@@ -29,6 +29,8 @@ package struct ParsedArguments: Sendable {
     case commandLine
     /// `limit=10` in the query of a URL.
     case url
+    /// `limit = 10` in a section of a configuration file.
+    case section
   }
 
   /// The chosen command's name and those above it, outermost first: `["quake-admin", "server",
@@ -98,7 +100,7 @@ package struct ParsedArguments: Sendable {
   package func spelled(_ name: String) -> String {
     switch notation {
     case .commandLine: "--" + name
-    case .url: name
+    case .url, .section: name
     }
   }
 
@@ -107,6 +109,7 @@ package struct ParsedArguments: Sendable {
     switch notation {
     case .commandLine: "--" + name
     case .url: "parameter " + name
+    case .section: "key " + name
     }
   }
 
@@ -115,6 +118,7 @@ package struct ParsedArguments: Sendable {
     switch notation {
     case .commandLine: "option"
     case .url: "parameter"
+    case .section: "key"
     }
   }
 

@@ -325,6 +325,13 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     self.command = command
   }
 
+  /// The same error with its place before the message.
+  package func located(_ place: String) -> UsageError {
+    var located = UsageError("\(place): \(message)", suggestion: suggestion, command: command)
+    located.isContradiction = isContradiction
+    return located
+  }
+
   /// The hints to print below the message.
   package var hints: [String] {
     var hints: [String] = []

@@ -80,7 +80,8 @@ extension ParsedArguments {
           + " line only")
     }
     throw usageError(
-      "\(setting.place): unknown key '\(setting.key)': expected the long name of an option",
+      "\(setting.place): unknown key '\(setting.key)': expected "
+        + (notation == .section ? "one of this section" : "the long name of an option"),
       suggestion: Suggestion.option(setting.key, among: known.flatMap(\.spellings).map(\.name)))
   }
 

@@ -99,8 +99,10 @@ final class ConfigurationReading {
   private(set) var settings: [Setting] = []
   /// The line of a section's name after which no entry has come yet.
   private var emptySection: Int?
-  /// The library cuts longer names of sections.
-  private static let longestSection = 48
+  /// The name of the present section. The library would cut it.
+  private var section: String?
+  /// A word, and a name of 200 characters.
+  private static let longestSection = 840
   /// A fault that inih does not detect, with its line.
   private(set) var fault: (line: Int, message: String)?
 
@@ -130,6 +132,7 @@ final class ConfigurationReading {
     if allowsSections, line.first == UInt8(ascii: "[") {
       endSection()
       emptySection = lineNumber
+      section = String(decoding: line.dropFirst().prefix { $0 != UInt8(ascii: "]") }, as: UTF8.self)
     }
     for (offset, byte) in line.enumerated() { buffer[offset] = CChar(bitPattern: byte) }
     buffer[line.count] = 0
@@ -147,7 +150,8 @@ final class ConfigurationReading {
     section: UnsafePointer<CChar>, name: UnsafePointer<CChar>, value: UnsafePointer<CChar>
   ) {
     emptySection = nil
-    let section = section.pointee == 0 ? nil : String(cString: section)
+    let known = section.pointee == 0 ? nil : String(cString: section)
+    let section = known == nil || !allowsSections ? known : self.section
     if let section, fault == nil {
       if !allowsSections {
         fault = (lineNumber, "expected key = value without sections, but this is in [\(section)]")

@@ -7,6 +7,18 @@ import Synchronization
 /// The first SIGINT or SIGTERM asks the program to finish the work in progress; the second one ends the
 /// process at once with status 128 + the signal's number.
 package enum Signals {
+  /// Installs a handler for SIGHUP, which asks the program to read its configuration anew.
+  package static func installReload() {
+    _ = reloadSignals.load(ordering: .sequentiallyConsistent)
+    openWakePipe()
+    handle(SIGHUP, with: reloadHandler)
+  }
+
+  /// Whether SIGHUP has arrived since the last call.
+  package static func takeReloadRequest() -> Bool {
+    reloadSignals.exchange(0, ordering: .sequentiallyConsistent) > 0
+  }
+
   /// Installs the handlers and ignores SIGPIPE; a second call changes nothing.
   ///
   /// Signals interrupt system calls (EINTR), so that a blocked one returns.
@@ -91,6 +103,8 @@ package enum Signals {
 
 /// The first signal that asked to stop, or 0.
 let stopSignal = Atomic<Int32>(0)
+/// How many SIGHUP have arrived and were not taken note of.
+let reloadSignals = Atomic<Int32>(0)
 /// The end of the wake pipe that handlers write to, or -1.
 let wakeWriteEnd = Atomic<Int32>(-1)
 /// The end of the wake pipe that programs poll, or -1.
@@ -101,6 +115,11 @@ let stopHandler: @convention(c) (Int32) -> Void = { signal in
   let (isFirst, _) = stopSignal.compareExchange(
     expected: 0, desired: signal, ordering: .sequentiallyConsistent)
   if !isFirst { _exit(128 + signal) }
+  wake()
+}
+
+let reloadHandler: @convention(c) (Int32) -> Void = { _ in
+  reloadSignals.store(1, ordering: .sequentiallyConsistent)
   wake()
 }
 

@@ -71,7 +71,7 @@ package enum ConsumerControl {
         select w.name, w.token, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as place
           from quake.watcher w where w.name = \(name) for update)
       update quake.watcher w
-         set token = \(number), nonce = \(nonce(of: place)), changes = 0, holder = \(ConsumerStore.rewound), moved_at = now()
+         set token = \(number), nonce = \(nonce(of: place)), changes = 0, holder = null, moved_at = now()
         from old where w.name = old.name
       returning old.place,
                 (select count(*) from quake.change_transaction t

@@ -10,16 +10,29 @@ extension ConsumerStore {
       where: "c.consumer = \(consumer) and c.state <> 'closed'", over: connection)
   }
 
-  /// The conversations of a consumer, in any state, about any of these events.
-  package func conversations(
-    of consumer: String, about codes: [String], over connection: Connection
-  ) throws -> [Conversation] {
+  /// The closed conversation of a consumer in which an event is or was the earthquake.
+  package func closedConversation(
+    of consumer: String, about code: String, over connection: Connection
+  ) throws -> Conversation? {
     try Self.conversations(
       where: """
-        c.consumer = \(consumer) and c.id in (
+        c.consumer = \(consumer) and c.state = 'closed' and c.id = (
           select e.conversation from quake.conversation_event e
-           where e.consumer = \(consumer) and e.code = any (\(codes)::text[]))
-        """, over: connection)
+           where e.consumer = \(consumer) and e.code = \(code))
+        """, over: connection
+    ).first
+  }
+
+  /// The conversations of consumers that are not closed, and of which nothing is told.
+  package func mutedConversations(
+    of consumers: [String], over connection: Connection
+  ) throws -> [(consumer: String, id: String)] {
+    try connection.rows(
+      """
+      select consumer, id from quake.conversation
+       where consumer = any (\(consumers)::text[]) and muted and state <> 'closed'
+      """, as: (String, String).self
+    ).map { (consumer: $0, id: $1) }
   }
 
   private static func conversations(
@@ -28,14 +41,16 @@ extension ConsumerStore {
     try connection.rows(
       """
       select c.id, c.code, c.state, c.messages::bigint as messages, c.passed_at, c.told_at, c.due_at,
-             c."time", c.magnitude, c.depth, c.latitude, c.longitude, c.place, c.agency,
+             c.told_code, c."time", c.magnitude, c.depth, c.latitude, c.longitude, c.place, c.agency,
              (select coalesce(string_agg(e.code, E'\\n' order by e.code), '')
                 from quake.conversation_event e
                where e.consumer = c.consumer and e.conversation = c.id) as codes
         from quake.conversation c where \(sql: condition)
       """, format: .binary
     ) { row throws(PostgresError) in
-      var told = Alert.Told(code: try row["code"])
+      let code: String = try row["code"]
+      let toldAt: Timestamp? = try row["told_at"]
+      var told = Alert.Told(code: try row["told_code"] ?? code)
       told.time = try row["time"]
       told.magnitude = try row["magnitude"]
       told.depth = try row["depth"]
@@ -47,13 +62,36 @@ extension ConsumerStore {
       let codes: String = try row["codes"]
       let messages: Int64 = try row["messages"]
       return Conversation(
-        id: try row["id"], state: .init(rawValue: state) ?? .closed, messages: Int(messages),
-        passedAt: try row["passed_at"], toldAt: try row["told_at"], dueAt: try row["due_at"],
-        told: told, codes: codes.split(separator: "\n").map { String($0) })
+        id: try row["id"], code: code, codes: Set(codes.split(separator: "\n").map { String($0) }),
+        state: .init(rawValue: state) ?? .closed, messages: Int(messages),
+        passedAt: try row["passed_at"], toldAt: toldAt, dueAt: try row["due_at"],
+        told: toldAt == nil ? nil : told)
     }
   }
 
-  func write(
+  func write(_ page: Page, over connection: Connection) throws {
+    if !page.removed.isEmpty {
+      try connection.execute(
+        """
+        delete from quake.conversation c
+         using unnest(\(page.removed.map(\.consumer))::text[], \(page.removed.map(\.id))::text[])
+                 r (consumer, id)
+         where c.consumer = r.consumer and c.id = r.id
+        """)
+    }
+    try write(page.conversations, over: connection)
+    if !page.muted.isEmpty {
+      try connection.execute(
+        """
+        update quake.conversation c set muted = true
+          from unnest(\(page.muted.map(\.consumer))::text[], \(page.muted.map(\.id))::text[])
+                 m (consumer, id)
+         where c.consumer = m.consumer and c.id = m.id
+        """)
+    }
+  }
+
+  private func write(
     _ conversations: [(consumer: String, conversation: Conversation)], over connection: Connection
   ) throws {
     guard !conversations.isEmpty else { return }
@@ -61,23 +99,23 @@ extension ConsumerStore {
     try connection.execute(
       """
       insert into quake.conversation as c
-        (consumer, id, code, state, messages, passed_at, told_at, due_at, "time", magnitude, depth,
+        (consumer, id, code, state, messages, passed_at, told_at, due_at, told_code, "time", magnitude, depth,
          latitude, longitude, place, agency)
       select * from unnest(
         \(conversations.map(\.consumer))::text[], \(all.map(\.id))::text[],
-        \(all.map(\.told.code))::text[], \(all.map(\.state.rawValue))::text[],
+        \(all.map(\.code))::text[], \(all.map(\.state.rawValue))::text[],
         \(all.map { Int64($0.messages) })::integer[], \(all.map { "\($0.passedAt)" })::timestamptz[],
         \(all.map { $0.toldAt?.description })::timestamptz[],
         \(all.map { $0.dueAt?.description })::timestamptz[],
-        \(all.map { $0.told.time?.description })::timestamptz[],
-        \(all.map(\.told.magnitude))::double precision[], \(all.map(\.told.depth))::double precision[],
-        \(all.map(\.told.latitude))::double precision[],
-        \(all.map(\.told.longitude))::double precision[], \(all.map(\.told.place))::text[],
-        \(all.map(\.told.agency))::text[])
+        \(all.map { $0.told?.code })::text[], \(all.map { $0.told?.time?.description })::timestamptz[],
+        \(all.map { $0.told?.magnitude })::double precision[], \(all.map { $0.told?.depth })::double precision[],
+        \(all.map { $0.told?.latitude })::double precision[],
+        \(all.map { $0.told?.longitude })::double precision[], \(all.map { $0.told?.place })::text[],
+        \(all.map { $0.told?.agency })::text[])
       on conflict (consumer, id) do update
          set code = excluded.code, state = excluded.state, messages = excluded.messages,
              passed_at = excluded.passed_at, told_at = excluded.told_at, due_at = excluded.due_at,
-             "time" = excluded."time", magnitude = excluded.magnitude, depth = excluded.depth,
+             told_code = excluded.told_code, "time" = excluded."time", magnitude = excluded.magnitude, depth = excluded.depth,
              latitude = excluded.latitude, longitude = excluded.longitude, place = excluded.place,
              agency = excluded.agency
       """)
@@ -92,7 +130,7 @@ extension ConsumerStore {
     var codes: [String] = []
     var ids: [String] = []
     for (consumer, conversation) in conversations {
-      for code in conversation.codes {
+      for code in conversation.codes.sorted() {
         consumers.append(consumer)
         codes.append(code)
         ids.append(conversation.id)

@@ -3,47 +3,18 @@ package import Postgres
 package import QuakeModel
 
 extension ConsumerStore {
-  /// A conversation as the database has it.
-  package struct Conversation: Hashable, Sendable {
-    package enum State: String, Sendable {
-      case waiting, open, retracted, closed
-    }
-
-    package var id: String
-    package var state: State
-    /// The number of messages so far.
-    package var messages: Int
-    package var passedAt: Timestamp
-    package var toldAt: Timestamp?
-    package var dueAt: Timestamp?
-    /// What was told last, and the event that the earthquake is shown as.
-    package var told: Alert.Told
-    /// The events that are or were the earthquake.
-    package var codes: [String]
-
-    package init(
-      id: String, state: State, messages: Int, passedAt: Timestamp, toldAt: Timestamp?,
-      dueAt: Timestamp?, told: Alert.Told, codes: [String]
-    ) {
-      self.id = id
-      self.state = state
-      self.messages = messages
-      self.passedAt = passedAt
-      self.toldAt = toldAt
-      self.dueAt = dueAt
-      self.told = told
-      self.codes = codes
-    }
-  }
-
   /// What a page of the history, or the passing of time, has brought.
   package struct Page: Sendable {
     /// Each message once, however many consumers owe it.
     package var messages: [Message] = []
     /// Who owes which of them, by its index.
     package var owed: [(consumer: String, message: Int)] = []
-    /// Conversations that have changed. Those whose codes have moved to another conversation come before it.
+    /// Conversations that have changed.
     package var conversations: [(consumer: String, conversation: Conversation)] = []
+    /// Conversations of which nothing was told, and nothing will be.
+    package var removed: [(consumer: String, id: String)] = []
+    /// Conversations whose first message the limit of the rate has dropped: nothing is told of them.
+    package var muted: [(consumer: String, id: String)] = []
     /// The cursors of the consumers with anything to write.
     package var cursors: [(consumer: String, cursor: HistoryCursor)] = []
     /// How many messages the limits of rates have dropped, in all.
@@ -53,7 +24,8 @@ extension ConsumerStore {
 
     /// Whether there is nothing to write.
     package var isEmpty: Bool {
-      owed.isEmpty && conversations.isEmpty && cursors.isEmpty && heldBack.isEmpty
+      owed.isEmpty && conversations.isEmpty && removed.isEmpty && cursors.isEmpty
+        && heldBack.isEmpty
     }
   }
 
@@ -70,7 +42,7 @@ extension ConsumerStore {
     guard !page.isEmpty else { return [] }
     return try connection.transaction {
       try move(page.cursors, over: connection)
-      try write(page.conversations, over: connection)
+      try write(page, over: connection)
       if !page.heldBack.isEmpty {
         try connection.execute(
           """
@@ -248,8 +220,8 @@ extension ConsumerStore {
       counted as (select consumer, count(*) as count from gone group by consumer)
       update quake.consumer c
          set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
-             rate = d.count + c.rate
-               * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
+             rate = d.count + c.rate * exp(- least(500, coalesce(
+               extract(epoch from clock_timestamp() - c.delivered_at)::double precision / 3600, 0)))
         from counted d where c.name = d.consumer
       """)
   }
@@ -272,6 +244,17 @@ extension ConsumerStore {
       update quake.consumer c set failed_at = clock_timestamp(), error = f.reason
         from (select distinct on (consumer) consumer, reason from failed order by consumer, n desc) f
        where c.name = f.consumer
+      """)
+  }
+
+  /// Notes why consumers cannot continue.
+  package func note(
+    _ error: String, of names: [String], over connection: Connection
+  ) throws(PostgresError) {
+    try connection.execute(
+      """
+      update quake.consumer set failed_at = clock_timestamp(), error = \(Self.cut(error))
+       where name = any (\(names)::text[])
       """)
   }
 }

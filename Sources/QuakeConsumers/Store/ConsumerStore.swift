@@ -15,10 +15,6 @@ package struct ConsumerStore: Sendable {
   package init() {
     holder = String(UInt64.random(in: .min ... .max), radix: 16)
   }
-
-  /// What `rewind` writes as the holder: the process that has the consumer can no longer move its cursor, and takes it
-  /// anew.
-  static let rewound = "rewound"
 }
 
 extension ConsumerStore {

@@ -46,6 +46,13 @@ package struct ChangeText: Sendable {
     line(change.op, change.changed, change.old, change.new, by: change.transaction)
   }
 
+  /// The same in at most so many columns.
+  package func line(_ change: Change, columns: Int) -> String {
+    line(
+      change.op, change.changed, change.old, change.new, by: change.transaction,
+      indent: width - columns)
+  }
+
   /// The change and the event, and the author unless `transaction` is nil, in as many columns.
   ///
   /// - Parameter indent: Columns that the caller writes before the line.

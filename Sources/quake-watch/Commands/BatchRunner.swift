@@ -2,6 +2,7 @@ import Basics
 import CommandLine
 import Glibc
 import QuakeModel
+import QuakeSinks
 
 /// Runs a command for each transaction, and gives it the changes as they come: however large the
 /// transaction, only a few of its changes are in memory.
@@ -102,7 +103,7 @@ final class BatchRunner: CommandHandler {
     if Signals.stopRequested { throw HandOverStopped(cursor: before) }
     var child: RunningChild?
     do throws(ChildProcess.LaunchError) {
-      child = try command.start(CommandVariables(token: token, heldBack: heldBack))
+      child = try command.start(CommandVariables(token: token, heldBack: heldBack).values)
       heldBack = 0
     } catch {
       if let failure = policy.judge(CommandFailure(subject, error)) {

@@ -1,5 +1,6 @@
 import CommandLine
 import QuakeModel
+import QuakeSinks
 import QuakeTool
 
 /// The options for acting on changes.

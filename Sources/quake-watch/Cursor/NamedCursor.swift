@@ -180,11 +180,3 @@ final class NamedCursor {
     if !mayWait || witness?.isDue == true { try writePending() }
   }
 }
-
-extension HistoryCursor {
-  /// Whether it has less of the history than another cursor of the same history.
-  fileprivate func isBefore(_ other: HistoryCursor) -> Bool {
-    func done(_ cursor: HistoryCursor) -> Int64 { cursor.changes == 0 ? .max : cursor.changes }
-    return (token.number, done(self)) < (other.token.number, done(other))
-  }
-}

@@ -1,7 +1,6 @@
 import Basics
 import CLinux
 import CommandLine
-import EmbeddedPostgres
 import Postgres
 import QuakeClient
 import QuakeHistory
@@ -11,7 +10,6 @@ import QuakeTool
 /// Follows the history of a database until the watch is complete: connects, again after each loss, and reports
 /// what happens. `HistoryFollower` reads and waits, `Delivery` hands over.
 final class DatabaseWatcher: Watcher {
-  private let database: DatabaseAccess
   private let diagnostics: Diagnostics
   private let source: DatabaseSource
   private let delivery: Delivery
@@ -20,16 +18,9 @@ final class DatabaseWatcher: Watcher {
   private let refresh: Refresh?
 
   private var follower: HistoryFollower { source.follower }
-  private var connection: Connection?
-  /// Whether the follower follows over this connection.
-  private var isFollowing = false
-  private var answerTimeout = AnswerTimeout()
-  /// The state of the connection that was reported last.
-  private var reportedSession = SessionKind.direct
-  private var reportedPollingReason: HistoryFollower.PollingReason?
+  private let session: DatabaseSession
+  private var reports: FollowerReports
   private var hasReportedLateStandby = false
-  /// Whether a connection was lost, and the next one has not been reported yet.
-  private var isReconnecting = false
   private var announcement = WatchAnnouncement()
 
   /// - Parameters:
@@ -40,61 +31,31 @@ final class DatabaseWatcher: Watcher {
     delivery: Delivery, follows: Bool, refreshes: Bool = false
   ) {
     refresh = refreshes ? Refresh(diagnostics: diagnostics) : nil
-    self.database = database
     self.diagnostics = diagnostics
     self.source = source
     self.delivery = delivery
     self.follows = follows
+    session = DatabaseSession(database, diagnostics)
+    reports = FollowerReports(diagnostics)
   }
 
   // MARK: - Connections
 
   func run() throws {
-    // Fail at once on a wrong address. A connection that could be made once is worth waiting for.
-    connection = try database.connect(wake: Signals.wakeDescriptor)
-    var backoff = Backoff()
-    while true {
-      do {
-        if let connection { return try watch(over: connection) }
-        connection = try database.reconnect(wake: Signals.wakeDescriptor)
-      } catch let error as PostgresError where error.kind == .interrupted {
-        return
-      } catch let error where Self.isLoss(error) {
-        guard delivery.hasBegun else { throw error }
-        if (error as? PostgresError)?.kind == .timeout { answerTimeout.extend() }
-        let problem = Failure(error)?.message ?? "\(error)"
-        if isFollowing || connection != nil && !follows {
-          diagnostics.warning(problem, hint: "Trying again until the connection is restored.")
-          backoff.reset()
-        } else {
-          diagnostics.verbose("still no connection: \(problem)")
-        }
-        (connection, isFollowing) = (nil, false)
-        source.disconnect()
-        isReconnecting = true
-        _ = Signals.wait(timeout: backoff.next())
-        if Signals.stopRequested { return }
-      }
-    }
-  }
-
-  private static func isLoss(_ error: any Error) -> Bool {
-    if let error = error as? PostgresError { return error.isTransient }
-    if let error = error as? EmbeddedServerError { return error.kind != .configuration }
-    return false
+    try session.run(
+      follows: follows, mayRetry: { [delivery] in delivery.hasBegun },
+      onLoss: { [source] in source.disconnect() }
+    ) { try watch(over: $0) }
   }
 
   // MARK: - Watching
 
   /// Watches over one connection until the watch is complete.
   private func watch(over connection: Connection) throws {
-    connection.answerTimeout = answerTimeout.duration
-    try database.checkSchema(of: connection)
     while true {
       try source.connect(over: connection)
       do {
-        let isReconnected = isReconnecting
-        isReconnecting = false
+        let isReconnected = session.takeReconnected()
         try delivery.begin()
         return try follow(over: connection, isReconnected: isReconnected)
       } catch let error as StoreError
@@ -122,18 +83,17 @@ final class DatabaseWatcher: Watcher {
     }
     // Before reading: a commit after the read sends a notification.
     try follower.listen()
-    isFollowing = true
-    if isReconnected { reportReconnection() }
-    reportSession()
+    session.isFollowing = true
+    if isReconnected { reports.reconnected(follower) }
+    reports.session(of: follower)
     try refresh?.ask(over: connection)
     // The watch is idle after a second without changes. Then each wait begins with the release of the
     // memory that the read before it took; the next read allocates it in a fraction of a millisecond.
     var isIdle = false
     while try readToEnd() {
-      answerTimeout.reset()
+      session.hasAnswered(over: connection)
       announcement.tell(follower.cursor, diagnostics)
-      connection.answerTimeout = answerTimeout.duration
-      reportPolling()
+      reports.polling(of: follower)
       try delivery.showLife()
       try refresh?.tell(over: connection)
       if isIdle { quake_release_idle_memory() }
@@ -146,8 +106,8 @@ final class DatabaseWatcher: Watcher {
         Signals.drainWake()
         if Signals.stopRequested { return }
       }
-      reportSession()
-      reportPolling()
+      reports.session(of: follower)
+      reports.polling(of: follower)
     }
   }
 
@@ -163,51 +123,6 @@ final class DatabaseWatcher: Watcher {
   }
 
   // MARK: - Messages
-
-  private func reportReconnection() {
-    diagnostics.warning(
-      "connected again; continuing after token \(follower.cursor?.description ?? "0")")
-  }
-
-  private func reportSession() {
-    guard follower.session != reportedSession else { return }
-    reportedSession = follower.session
-    let interval = HistoryFollower.pollInterval.text
-    switch follower.session {
-    case .direct: diagnostics.note("listening for notifications again")
-    case .standby:
-      diagnostics.warning(
-        "a hot standby cannot notify of changes (LISTEN): polling every \(interval)")
-    case .pooled:
-      diagnostics.warning(
-        """
-        the pooler shares sessions between clients, so the server cannot notify of changes (LISTEN): \
-        polling every \(interval)
-        """,
-        hint: "Connect to the server itself, or to a pool in session mode, to be notified at once.")
-    }
-  }
-
-  private func reportPolling() {
-    guard follower.pollingReason != reportedPollingReason else { return }
-    reportedPollingReason = follower.pollingReason
-    let interval = HistoryFollower.pollInterval.text
-    switch follower.pollingReason {
-    case nil: diagnostics.note("listening for notifications again")
-    case .uselessNotifications:
-      diagnostics.warning(
-        "notifications keep arriving without any changes: polling every \(interval)",
-        hint:
-          "Another program notifies on channel quake_changes, which any role that may connect can.")
-    case .fullQueue:
-      diagnostics.warning(
-        """
-        the server's notification queue is full, so that commits do not notify: polling every \
-        \(interval)
-        """,
-        hint: "\"quake-admin status\" names the session that keeps the queue full.")
-    }
-  }
 
   /// Reports the standby's delay once, and waits a moment.
   ///

@@ -1,5 +1,6 @@
 import CommandLine
 import QuakeModel
+import QuakeSinks
 import QuakeTool
 
 /// Lines for people: origin time, magnitude in its colour, place, what changed, who did it.

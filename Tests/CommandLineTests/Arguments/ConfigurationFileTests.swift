@@ -107,8 +107,8 @@ import Testing
     #expect(fault("[x]\n[y]\na = 1") == "q.conf:1: \(empty)")
     #expect(fault("[x]\na = 1\n[y]\n") == "q.conf:3: \(empty)")
     #expect(
-      fault("[\(String(repeating: "x", count: 60))]\na = 1")
-        == "q.conf:2: expected the name of a section of at most 48 bytes")
+      fault("[\(String(repeating: "x", count: 900))]\na = 1")
+        == "q.conf:2: expected the name of a section of at most 840 bytes")
   }
 
   @Test func filesAreRead() throws {

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A URL that may contain secrets, with a form without them.
 ///
 /// Its description, which string interpolation uses, has no secrets.
@@ -12,7 +14,7 @@ public struct FeedURL: Sendable, Hashable {
   ///
   /// - Parameter secrets: Parts of it that are known to be secret.
   public init(_ text: String, secrets: [String] = []) {
-    let parts = URLSecrets(Self.hide(secrets, in: text))
+    let parts = URLSecrets(MaskedText.hide(secrets, in: text))
     self.text = text
     shown = parts.shown
     self.secrets = (secrets + URLSecrets(text).pieces).reduce(into: []) { known, secret in
@@ -67,21 +69,7 @@ public struct FeedURL: Sendable, Hashable {
   func redact(_ message: String) -> String {
     let known =
       secrets.filter { $0.utf8.count >= 3 } + URLSecrets(text).userInfo
-    return Self.hide(known, in: message)
-  }
-
-  /// Masks the longest secret first, so that no part of one remains.
-  private static func hide(_ secrets: [String], in text: String) -> String {
-    secrets.sorted { $0.utf8.count > $1.utf8.count }.reduce(text) { text, secret in
-      guard !secret.isEmpty, secret != URLSecrets.mask else { return text }
-      var result = ""
-      var rest = Substring(text)
-      while let start = rest.utf8.firstIndex(ofBytes: secret) {
-        result += rest[..<start] + URLSecrets.mask
-        rest = rest[rest.utf8.index(start, offsetBy: secret.utf8.count)...]
-      }
-      return result + rest
-    }
+    return MaskedText.hide(known, in: message)
   }
 }
 
@@ -166,7 +154,7 @@ enum URLText {
 /// only resembles a URL is treated like one.
 struct URLSecrets {
   /// The mask of a value.
-  static let mask = "***"
+  static let mask = MaskedText.mask
 
   /// The text with secrets masked.
   private(set) var shown = ""

@@ -1,0 +1,327 @@
+internal import Basics
+
+/// What one consumer owes its receiver, and when each message is tried.
+///
+/// Messages with the same subject are delivered in order: the next one waits until the one before was delivered or
+/// parked. Others go on. The queue knows no clock and no message: its owner gives it the time and gets numbers.
+package struct DeliveryQueue: Sendable {
+  /// How a consumer's messages are delivered.
+  package struct Settings: Hashable, Sendable {
+    /// How many attempts may be under way.
+    package var atOnce = 8
+    /// How many messages one attempt delivers at most.
+    package var batch = 1
+    /// After how long a message is parked.
+    package var giveUp = Duration.seconds(86_400)
+
+    package init() {}
+  }
+
+  /// What becomes of a message after an attempt.
+  package enum Decision: Hashable, Sendable {
+    case delivered
+    /// It is tried again after a pause; `attempts` have failed.
+    case retried(attempts: Int, pause: Duration)
+    /// It is not tried again.
+    case parked(attempts: Int)
+  }
+
+  /// The end of an attempt.
+  package enum Ending: Hashable, Sendable {
+    case delivered
+    /// - Parameters:
+    ///   - retryAfter: How long the receiver asks to wait.
+    ///   - isFinal: Whether the receiver will refuse the same messages again.
+    case failed(retryAfter: Duration?, isFinal: Bool)
+  }
+
+  package var settings: Settings
+  /// Whether nothing is begun.
+  package var isPaused = false
+
+  private var items: [Int64: Item] = [:]
+  /// The messages of each subject in their order. The first one is tried, or waits.
+  private var subjects: [String: [Int64]] = [:]
+  /// Firsts of their subjects that may be tried now, by number.
+  private var ready = Heap<Int64>()
+  /// Firsts of their subjects that are tried later.
+  private var waiting = Heap<Due>()
+  /// The messages of the attempt that began last.
+  private var inBatch: Set<Int64> = []
+  /// How many attempts are under way or not recorded.
+  private var underWay = 0
+  /// How many attempts in a row have failed.
+  private var failuresInARow = 0
+  /// When the next attempt may begin in any case.
+  private var earliest = Duration.zero
+
+  private struct Item {
+    var subject: String
+    var attempts: Int
+    /// When it was made, on the owner's clock.
+    var madeAt: Duration
+    /// When it is tried again; zero: at once.
+    var due: Duration
+    var state = State.idle
+    /// Whether it goes alone, because a batch with it was refused for good.
+    var isAlone = false
+  }
+
+  private enum State {
+    case idle
+    /// An attempt is under way, or its outcome is not recorded.
+    case tried
+    /// The same, and the decision is made.
+    case decided(Decision)
+    /// The same, and it was discarded meanwhile.
+    case discarded
+  }
+
+  private struct Due: Comparable {
+    let at: Duration
+    let number: Int64
+
+    static func < (left: Due, right: Due) -> Bool {
+      (left.at, left.number) < (right.at, right.number)
+    }
+  }
+
+  package init(_ settings: Settings) {
+    self.settings = settings
+  }
+
+  // MARK: - Owing
+
+  /// How many messages are owed.
+  package var count: Int { items.count }
+  /// Whether an attempt is under way or not recorded.
+  package var isBusy: Bool { underWay > 0 }
+
+  /// Adds messages, in the order of their numbers.
+  package mutating func add(_ owed: some Sequence<ConsumerStore.Owed>, at now: Duration) {
+    for owed in owed where items[owed.number] == nil {
+      items[owed.number] = Item(
+        subject: owed.subject, attempts: owed.attempts, madeAt: now - owed.age,
+        due: owed.delay > .zero ? now + owed.delay : .zero)
+      let line = subjects[owed.subject, default: []]
+      guard let last = line.last, last > owed.number else {
+        subjects[owed.subject, default: []].append(owed.number)
+        if line.isEmpty { schedule(owed.number) }
+        continue
+      }
+      insert(owed.number, into: owed.subject)
+    }
+  }
+
+  /// A message that was parked and is tried again may be older than those that wait.
+  private mutating func insert(_ number: Int64, into subject: String) {
+    guard var line = subjects[subject] else { return }
+    // The first one may be under way.
+    let index = max(isTried(line[0]) ? 1 : 0, line.firstIndex { $0 > number } ?? line.count)
+    line.insert(number, at: index)
+    subjects[subject] = line
+    if index == 0 { schedule(number) }
+  }
+
+  /// Replaces what is owed by what the database has. Attempts under way go on.
+  package mutating func replace(with owed: [ConsumerStore.Owed], at now: Duration) {
+    let kept = Set(owed.map(\.number))
+    for (number, item) in items {
+      if case .idle = item.state {
+        remove(number)
+      } else if !kept.contains(number), case .tried = item.state {
+        items[number]?.state = .discarded
+      }
+    }
+    add(owed, at: now)
+    ready = Heap()
+    waiting = Heap()
+    for line in subjects.values {
+      if let first = line.first, !isTried(first) { schedule(first) }
+    }
+  }
+
+  private func isTried(_ number: Int64) -> Bool {
+    guard let item = items[number] else { return false }
+    if case .idle = item.state { return false }
+    return true
+  }
+
+  private mutating func remove(_ number: Int64) {
+    guard let item = items.removeValue(forKey: number) else { return }
+    guard var line = subjects[item.subject] else { return }
+    if line.first == number { line.removeFirst() } else { line.removeAll { $0 == number } }
+    subjects[item.subject] = line.isEmpty ? nil : line
+  }
+
+  /// Makes the first message of a subject ready, now or later.
+  private mutating func schedule(_ number: Int64) {
+    guard let item = items[number] else { return }
+    if item.due > .zero {
+      waiting.insert(Due(at: item.due, number: number))
+    } else {
+      ready.insert(number)
+    }
+  }
+
+  // MARK: - Attempts
+
+  /// After so many failures in a row the receiver is presumed to be down.
+  private static let patience = 5
+  /// How often one that is down is tried.
+  private static let probeInterval = Duration.seconds(1)
+
+  private var isDown: Bool { failuresInARow >= Self.patience }
+
+  private var hasRoom: Bool { !isPaused && underWay < (isDown ? 1 : settings.atOnce) }
+
+  /// Begins an attempt.
+  ///
+  /// - Returns: The numbers of its messages, in their order; nil if none can begin now.
+  package mutating func begin(at now: Duration) -> [Int64]? {
+    guard hasRoom, earliest <= now else { return nil }
+    while let first = waiting.first, first.at <= now {
+      waiting.removeFirst()
+      if isDue(first.number, due: first.at) { ready.insert(first.number) }
+    }
+    inBatch = []
+    var batch: [Int64] = []
+    while batch.count < settings.batch, let number = nextReady() {
+      let isAlone = items[number]?.isAlone == true
+      if isAlone, !batch.isEmpty { break }
+      ready.removeFirst()
+      items[number]?.state = .tried
+      batch.append(number)
+      inBatch.insert(number)
+      if isAlone { break }
+      if batch.count < settings.batch { makeNextReady(after: number, at: now) }
+    }
+    guard !batch.isEmpty else { return nil }
+    underWay += 1
+    if isDown { earliest = now + Self.probeInterval }
+    return batch
+  }
+
+  /// The first of what is ready: without what was removed meanwhile, and without the second ones of their subjects that
+  /// an earlier batch has left.
+  private mutating func nextReady() -> Int64? {
+    while let number = ready.first {
+      if let item = items[number], !isTried(number), let line = subjects[item.subject],
+        line.first == number || isFollowing(number, in: line)
+      {
+        return number
+      }
+      ready.removeFirst()
+    }
+    return nil
+  }
+
+  /// Whether the message before it is in the batch that is being made.
+  private func isFollowing(_ number: Int64, in line: [Int64]) -> Bool {
+    guard let index = line.firstIndex(of: number), index > 0 else { return false }
+    return inBatch.contains(line[index - 1])
+  }
+
+  /// Whether what waits was not removed, or scheduled anew, meanwhile.
+  private func isDue(_ number: Int64, due: Duration) -> Bool {
+    guard let item = items[number], item.due == due, !isTried(number) else { return false }
+    return true
+  }
+
+  /// A batch may have several messages of one subject.
+  private mutating func makeNextReady(after number: Int64, at now: Duration) {
+    guard let item = items[number], let line = subjects[item.subject],
+      let index = line.firstIndex(of: number), index + 1 < line.count,
+      let next = items[line[index + 1]], next.due <= now, !next.isAlone
+    else { return }
+    ready.insert(line[index + 1])
+  }
+
+  /// Takes back an attempt that cannot begin, because some of its messages were discarded.
+  package mutating func abandon(_ numbers: [Int64], without discarded: [Int64]) {
+    for number in numbers { items[number]?.state = .idle }
+    for number in discarded where items[number] != nil { items[number]?.state = .discarded }
+    free(numbers)
+  }
+
+  /// Decides what becomes of the messages of an attempt that has ended. They stay under way until `recorded`.
+  package mutating func end(
+    _ numbers: [Int64], _ ending: Ending, at now: Duration,
+    using generator: inout some RandomNumberGenerator
+  ) -> [(number: Int64, decision: Decision)] {
+    switch ending {
+    case .delivered: failuresInARow = 0
+    case .failed(let retryAfter, let isFinal):
+      // A receiver that refuses a message is there.
+      failuresInARow = isFinal ? 0 : failuresInARow + 1
+      if let retryAfter { earliest = max(earliest, now + min(retryAfter, Self.longestRetryAfter)) }
+    }
+    var decisions: [(number: Int64, decision: Decision)] = []
+    for number in numbers {
+      guard let item = items[number], case .tried = item.state else { continue }
+      let decision = decide(item, ending, isBatch: numbers.count > 1, at: now, &generator)
+      items[number]?.state = .decided(decision)
+      if case .failed(_, true) = ending, numbers.count > 1 { items[number]?.isAlone = true }
+      decisions.append((number, decision))
+    }
+    return decisions
+  }
+
+  private func decide(
+    _ item: Item, _ ending: Ending, isBatch: Bool, at now: Duration,
+    _ generator: inout some RandomNumberGenerator
+  ) -> Decision {
+    guard case .failed(let retryAfter, let isFinal) = ending else { return .delivered }
+    let attempts = item.attempts + 1
+    if isFinal {
+      return isBatch ? .retried(attempts: attempts, pause: .zero) : .parked(attempts: attempts)
+    }
+    guard now - item.madeAt < settings.giveUp else { return .parked(attempts: attempts) }
+    let asked = min(retryAfter ?? .zero, Self.longestRetryAfter)
+    return .retried(
+      attempts: attempts, pause: max(asked, Self.pause(after: attempts, using: &generator)))
+  }
+
+  /// Frees the place of an attempt: its decisions are in the database.
+  package mutating func recorded(_ numbers: [Int64], at now: Duration) {
+    for number in numbers {
+      if case .decided(.retried(let attempts, let pause)) = items[number]?.state {
+        items[number]?.attempts = attempts
+        items[number]?.due = pause > .zero ? now + pause : .zero
+        items[number]?.state = .idle
+      }
+    }
+    free(numbers)
+  }
+
+  /// Ends an attempt: what is not idle again is not owed any more.
+  private mutating func free(_ numbers: [Int64]) {
+    underWay -= 1
+    let subjects = Set(numbers.compactMap { items[$0]?.subject })
+    for number in numbers where isTried(number) { remove(number) }
+    for subject in subjects {
+      if let first = self.subjects[subject]?.first, !isTried(first) { schedule(first) }
+    }
+  }
+
+  /// When to call `begin` again; nil: after the next event.
+  package func nextBegin(at now: Duration) -> Duration? {
+    guard hasRoom else { return nil }
+    if !ready.isEmpty { return max(now, earliest) }
+    return waiting.first.map { max($0.at, earliest) }
+  }
+
+  // MARK: - Pauses
+
+  private static let longestPause = Duration.seconds(600)
+  private static let longestRetryAfter = Duration.seconds(3600)
+
+  /// 1 s, 2 s, 4 s up to 10 min, of which a part is left out at random: those that failed together are not tried again
+  /// together.
+  static func pause(
+    after attempts: Int, using generator: inout some RandomNumberGenerator
+  ) -> Duration {
+    let whole = min(.seconds(1 << min(max(attempts, 1) - 1, 20)), longestPause)
+    return whole * Double.random(in: 0.5...1, using: &generator)
+  }
+}

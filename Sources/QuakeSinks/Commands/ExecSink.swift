@@ -1,0 +1,113 @@
+internal import Basics
+internal import Glibc
+internal import QuakeConsumers
+internal import QuakeModel
+
+/// Runs a command for messages. They are delivered when it has exited with status 0.
+final class ExecSink: Sink {
+  private let plan: ExecPlan
+  /// Commands that were cancelled, and whose end has not been seen yet.
+  private var leaving: [RunningChild] = []
+
+  init(_ plan: ExecPlan) {
+    self.plan = plan
+  }
+
+  func begin(_ messages: [Message]) -> any DeliveryAttempt {
+    bury()
+    let subject =
+      messages.count == 1
+      ? "message \(messages[0].id)"
+      : "\(messages.count) messages from \(messages.first?.id ?? "") on"
+    do throws(ChildProcess.LaunchError) {
+      let child = try plan.command.start(variables(messages))
+      child.give(plan.form.lines(messages), isLast: true)
+      return ExecAttempt(child, of: self, for: subject, timeout: plan.timeout)
+    } catch {
+      // A message that is too long for the system stays so.
+      return DecidedAttempt(
+        .failed(
+          DeliveryFailure(CommandFailure(subject, error).message, isFinal: error.code == E2BIG)))
+    }
+  }
+
+  /// The values of a message; of a batch what holds for all of it.
+  private func variables(_ messages: [Message]) -> [String: String?] {
+    var values: [String: String?] = [:]
+    // A value that the message lacks is unset, even if this program was started with such a variable.
+    for name in MessageVariable.names {
+      values.updateValue(nil, forKey: MessageVariable.variable(name))
+    }
+    if !plan.isBatch, let message = messages.first {
+      for variable in message.variables { values[variable.name] = variable.value }
+      values["QUAKE_ID"] = message.id
+    } else if let last = messages.last {
+      values["QUAKE_TOKEN"] = last.token.description
+    }
+    return values
+  }
+
+  func end() { bury() }
+
+  fileprivate func leave(_ child: RunningChild) {
+    leaving.append(child)
+    bury()
+  }
+
+  private func bury() {
+    for child in leaving { child.advance() }
+    leaving.removeAll { $0.ending != nil }
+  }
+}
+
+/// A command that runs.
+private final class ExecAttempt: DeliveryAttempt {
+  /// How long a command may take to end after SIGTERM.
+  private static let grace = Duration.seconds(2)
+
+  private let child: RunningChild
+  private let sink: ExecSink
+  private let subject: String
+  private let timeout: Duration
+  private var limit: Deadline
+  /// Whether it has run for too long.
+  private var isLate = false
+
+  init(_ child: RunningChild, of sink: ExecSink, for subject: String, timeout: Duration) {
+    self.child = child
+    self.sink = sink
+    self.subject = subject
+    self.timeout = timeout
+    limit = Deadline(after: timeout)
+  }
+
+  var descriptors: [pollfd] { child.descriptors }
+
+  var deadline: Deadline? {
+    child.reportsEnd ? limit : min(limit, Deadline(after: RunningChild.pollInterval))
+  }
+
+  func advance() -> DeliveryOutcome? {
+    child.advance()
+    guard let ending = child.ending else {
+      if limit.hasPassed {
+        child.signal(isLate ? SIGKILL : SIGTERM)
+        isLate = true
+        limit = Deadline(after: Self.grace)
+      }
+      return nil
+    }
+    if isLate {
+      let limit = timeout.inSeconds
+      return .failed(
+        DeliveryFailure("command for \(subject) did not end within \(limit) s, and was ended"))
+    }
+    if ending == .exited(0) { return .delivered }
+    return .failed(DeliveryFailure(CommandFailure(subject, ending).message))
+  }
+
+  func cancel() {
+    child.signal(SIGKILL)
+    sink.leave(child)
+  }
+}

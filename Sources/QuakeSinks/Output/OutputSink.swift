@@ -1,0 +1,85 @@
+internal import Basics
+internal import CommandLine
+internal import Glibc
+internal import QuakeConsumers
+internal import Synchronization
+
+/// Writes messages to standard output, a line each. They are delivered when the system has taken all of them.
+final class OutputSink: Sink {
+  private let plan: OutputPlan
+
+  init(_ plan: OutputPlan) {
+    self.plan = plan
+  }
+
+  func begin(_ messages: [Message]) -> any DeliveryAttempt {
+    OutputAttempt(plan.form.lines(messages), to: PromptOutput(plan.descriptor))
+  }
+}
+
+/// Lines that are being written.
+private final class OutputAttempt: DeliveryAttempt {
+  /// Several consumers may write to the same output: one begins its lines when another one has ended its own.
+  private struct Turn {
+    var owner: ObjectIdentifier?
+    /// Whether the last line has no end, because its attempt was cancelled.
+    var isCut = false
+  }
+
+  private static let turn = Mutex(Turn())
+
+  private let output: PromptOutput
+  private let bytes: [UInt8]
+  private var count = 0
+
+  init(_ bytes: [UInt8], to output: PromptOutput) {
+    self.bytes = bytes
+    self.output = output
+  }
+
+  var descriptors: [pollfd] {
+    [pollfd(fd: output.descriptor, events: Int16(POLLOUT), revents: 0)]
+  }
+
+  var deadline: Deadline? { nil }
+
+  func advance() -> DeliveryOutcome? {
+    guard takeTurn() else { return nil }
+    while count < bytes.count {
+      let result = bytes.withUnsafeBytes {
+        output.write(UnsafeRawBufferPointer(rebasing: $0[count...]))
+      }
+      switch result {
+      case .written(let written): count += written
+      case .full: return nil
+      case .failed(let error):
+        leaveTurn(isCut: false)
+        return .ended(error)
+      }
+    }
+    leaveTurn(isCut: false)
+    return .delivered
+  }
+
+  func cancel() { leaveTurn(isCut: count > 0) }
+
+  private func takeTurn() -> Bool {
+    Self.turn.withLock { turn in
+      guard turn.owner == nil || turn.owner == ObjectIdentifier(self) else { return false }
+      turn.owner = ObjectIdentifier(self)
+      if turn.isCut {
+        let isWritten = [UInt8(ascii: "\n")].withUnsafeBytes { output.write($0) } == .written(1)
+        turn.isCut = !isWritten
+        return isWritten
+      }
+      return true
+    }
+  }
+
+  private func leaveTurn(isCut: Bool) {
+    Self.turn.withLock { turn in
+      guard turn.owner == ObjectIdentifier(self) else { return }
+      turn = Turn(owner: nil, isCut: isCut)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import Basics
+import CommandLine
+import Postgres
+import QuakeConsumers
+import QuakeHistory
+import QuakeModel
+
+/// A consumer on the main thread: how far it has read, and what it makes of the changes.
+final class Consumer {
+  /// How it gets the history.
+  enum Place {
+    /// With the newest changes.
+    case current
+    /// From a reader of its own, because it is behind.
+    case behind
+    /// It owes too much, and reads no further.
+    case full
+    /// Its cursor is not in this history, or its receiver is gone.
+    case stopped
+  }
+
+  private(set) var configuration: ConsumerConfiguration
+  /// Its number on the sender's thread.
+  let key: ConsumerKey
+  var place = Place.behind
+  /// Up to where it has taken the changes.
+  private(set) var seen: HistoryCursor
+  /// Up to where they have become messages: an earthquake is decided at the end of a transaction.
+  private(set) var cursor: HistoryCursor
+  /// The cursor that is in the database.
+  var stored: HistoryCursor
+  var changedAt: Timestamp
+  var isPaused: Bool
+  /// What it owes, with what is parked.
+  var owed = 0
+  var gate: MessageGate
+  private var book: ConversationBook?
+  /// Whether a failure was reported, and no success since.
+  var isReported = false
+  /// Until when no other failure is reported: a receiver may fail often.
+  private var quiet = Deadline(after: .zero)
+
+  var name: String { configuration.name }
+
+  init(_ configuration: ConsumerConfiguration, key: ConsumerKey, state: ConsumerStore.State) {
+    self.configuration = configuration
+    self.key = key
+    seen = state.cursor
+    cursor = state.cursor
+    stored = state.cursor
+    changedAt = state.changedAt
+    isPaused = state.isPaused
+    gate = MessageGate(configuration.rate, total: state.heldBack)
+  }
+
+  /// Begins anew where the database says, with the conversations that are there.
+  func restart(
+    _ configuration: ConsumerConfiguration, _ state: ConsumerStore.State,
+    muted: Set<String>, book: ConversationBook?
+  ) {
+    if configuration.rate != self.configuration.rate {
+      gate = MessageGate(configuration.rate, total: state.heldBack)
+    }
+    gate.restart(total: state.heldBack, muted: muted)
+    self.configuration = configuration
+    self.book = book
+    seen = state.cursor
+    cursor = state.cursor
+    stored = state.cursor
+    changedAt = state.changedAt
+    isPaused = state.isPaused
+    place = .behind
+  }
+
+  /// Whether it is to read no further.
+  var isFull: Bool { owed >= configuration.backlog }
+  /// Whether it may read on after it was full: not after each message, because that costs a query.
+  var hasRoom: Bool { owed <= configuration.backlog * 3 / 4 }
+
+  /// Whether a failure is to be reported now.
+  func reportsFailure() -> Bool {
+    guard !isReported, quiet.hasPassed else { return false }
+    isReported = true
+    quiet = Deadline(after: .seconds(60))
+    return true
+  }
+
+  // MARK: - Changes
+
+  /// Takes a change, if it has not seen it.
+  func take(_ change: Change, into page: PageBuilder) throws {
+    let transaction = change.transaction
+    guard seen.isBefore(change) else { return }
+    if book != nil {
+      book?.take(change)
+      guard change.position + 1 == transaction.changeCount else { return }
+      let alerts = try book?.end(of: transaction) ?? []
+      // Before the messages: they are made again if the cursor is before them.
+      cursor = HistoryCursor(token: transaction.token)
+      tell(alerts, into: page)
+    } else if configuration.filter.accepts(change) {
+      if gate.admits(change) {
+        page.owe(change, self, heldBack: gate.takeHeldBack())
+      } else {
+        page.note(self)
+      }
+    }
+  }
+
+  /// Takes note that all changes up to there have been taken.
+  func hasSeen(_ cursor: HistoryCursor) {
+    guard seen != cursor, !cursor.isBefore(seen) else { return }
+    seen = cursor
+    if book == nil || cursor.changes == 0 { self.cursor = cursor }
+  }
+
+  /// When something becomes due; nil: nothing does.
+  var nextDue: Timestamp? { book?.nextDue }
+
+  /// Tells what is due. Everything up to that time must have been taken.
+  func advance(to time: Timestamp, into page: PageBuilder) throws {
+    let alerts = try book?.advance(to: time) ?? []
+    tell(alerts, into: page)
+  }
+
+  /// Adds the conversations that have changed to a page: once, because the book looks at them until then.
+  func store(into page: PageBuilder) {
+    guard book != nil, let (changed, removed) = book?.takeUnstored() else { return }
+    page.store(changed, removed, of: self)
+  }
+
+  private func tell(_ alerts: [Alert], into page: PageBuilder) {
+    for alert in alerts {
+      switch gate.admits(alert) {
+      case .passes: page.owe(alert, self, heldBack: gate.takeHeldBack())
+      case .isHeldBack: page.note(self)
+      case .isMuted: page.mute(alert.conversation, of: self)
+      }
+    }
+  }
+}
+
+extension HistoryCursor {
+  /// Whether a change comes after it.
+  func isBefore(_ change: Change) -> Bool {
+    let number = change.transaction.token.number
+    return number > token.number
+      || number == token.number && changes > 0 && change.position >= changes
+  }
+
+  /// Whether it has less of the history than another cursor.
+  func isBefore(_ other: HistoryCursor) -> Bool {
+    func done(_ cursor: HistoryCursor) -> Int64 { cursor.changes == 0 ? .max : cursor.changes }
+    return (token.number, done(self)) < (other.token.number, done(other))
+  }
+}

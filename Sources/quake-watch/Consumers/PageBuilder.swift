@@ -1,0 +1,76 @@
+import QuakeConsumers
+import QuakeHistory
+import QuakeModel
+
+/// Collects what a page of the history brings for the consumers that read it.
+final class PageBuilder {
+  private(set) var page = ConsumerStore.Page()
+  /// The consumers that owe `page.owed`, in the same order.
+  private(set) var owners: [Consumer] = []
+  /// The consumers with anything to write.
+  private(set) var concerned: [ObjectIdentifier: Consumer] = [:]
+  /// The message of the present change, which many consumers may owe.
+  private var shared: (token: ChangeToken, position: Int64, message: Int)?
+
+  func owe(_ change: Change, _ consumer: Consumer, heldBack: Int) {
+    let token = change.transaction.token
+    if heldBack == 0, let shared, shared.token == token, shared.position == change.position {
+      owe(shared.message, consumer)
+      return
+    }
+    page.messages.append(Message(change, heldBack: heldBack))
+    let index = page.messages.count - 1
+    if heldBack == 0 { shared = (token, change.position, index) }
+    owe(index, consumer)
+  }
+
+  func owe(_ alert: Alert, _ consumer: Consumer, heldBack: Int) {
+    page.messages.append(Message(alert).adding(heldBack: heldBack))
+    owe(page.messages.count - 1, consumer)
+  }
+
+  private func owe(_ message: Int, _ consumer: Consumer) {
+    page.owed.append((consumer.name, message))
+    owners.append(consumer)
+    note(consumer)
+  }
+
+  func store(_ changed: [Conversation], _ removed: [String], of consumer: Consumer) {
+    guard !changed.isEmpty || !removed.isEmpty else { return }
+    page.conversations += changed.map { (consumer.name, $0) }
+    page.removed += removed.map { (consumer.name, $0) }
+    note(consumer)
+  }
+
+  func mute(_ conversation: String, of consumer: Consumer) {
+    page.muted.append((consumer.name, conversation))
+    note(consumer)
+  }
+
+  /// Takes note that a consumer has something to write.
+  func note(_ consumer: Consumer) { concerned[ObjectIdentifier(consumer)] = consumer }
+
+  /// Adds the cursors and the counts of the consumers with anything to write.
+  func finish() {
+    for consumer in concerned.values {
+      page.cursors.append((consumer.name, consumer.cursor))
+      page.heldBack.append((consumer.name, consumer.gate.total))
+    }
+    // Two processes that write the same rows do so in the same order.
+    page.cursors.sort { $0.consumer < $1.consumer }
+    page.heldBack.sort { $0.consumer < $1.consumer }
+  }
+
+  /// Leaves out consumers that this process has lost.
+  func remove(_ names: Set<String>) {
+    let kept = page.owed.indices.filter { !names.contains(page.owed[$0].consumer) }
+    owners = kept.map { owners[$0] }
+    page.owed = kept.map { page.owed[$0] }
+    page.conversations.removeAll { names.contains($0.consumer) }
+    page.removed.removeAll { names.contains($0.consumer) }
+    page.muted.removeAll { names.contains($0.consumer) }
+    page.cursors.removeAll { names.contains($0.consumer) }
+    page.heldBack.removeAll { names.contains($0.consumer) }
+    concerned = concerned.filter { !names.contains($0.value.name) }
+  }
+}

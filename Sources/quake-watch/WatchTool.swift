@@ -1,0 +1,26 @@
+import CommandLine
+import QuakeTool
+
+/// `quake-watch`, and its subcommands for consumers. Their first word tells them apart: the command itself takes no
+/// words, and its options stay as they are.
+enum WatchTool {
+  private static let consumers = Command(
+    "quake-watch", purpose: "deliver changes and alerts to consumers", version: productVersion,
+    options: Tool.commonOptions, subcommands: [RunCommand.table],
+    environment: DatabaseAccess.environment + CommandConfiguration.environment
+      + CommandVariables.help,
+    exitStatuses: WatchCommand.table.exitStatuses)
+
+  static func main() -> Never {
+    let first = ProcessArguments.current.first
+    guard consumers.subcommands.contains(where: { $0.name == first }) else {
+      Tool.run(WatchCommand.table) { arguments, diagnostics in
+        try WatchCommand(arguments, diagnostics).run()
+      }
+    }
+    Tool.run(
+      consumers,
+      complete: { try CommandConfiguration.complete($0, &$1, allowsSections: true) },
+      body: { arguments, diagnostics in try RunCommand(arguments, diagnostics).run() })
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+/// Everything that delivers, or receives, is killed at random.
+@Suite(.serialized, .enabled(if: UnreliableReceiver.isThere, "needs python3"))
+struct ConsumerCrashTests {
+  private static let changes = Tools.isSoak ? 20_000 : 2000
+  private static let names = ["all", "strong", "few", "alarm", "patient"]
+
+  /// What each consumer wants; the last ones tell of earthquakes.
+  private static func sections(
+    _ receiver: UnreliableReceiver, _ behaviour: String, prefix: String = ""
+  ) -> String {
+    let conditions = [
+      "all": "at-once = 20", "strong": "min-magnitude = 5\nbatch = 5",
+      "few": "min-magnitude = 4.8\nbacklog = 40",
+      "alarm": "alert = true\nmin-magnitude = 5",
+      "patient": "alert = true\nmin-magnitude = 4.8\nsettle = 2s",
+    ]
+    return names.map { name in
+      """
+      [consumer \(prefix)\(name)]
+      from = start
+      \(conditions[name] ?? "")
+      webhook = \(receiver.url(behaviour, prefix + name))
+      timeout = 2s
+
+      """
+    }.joined()
+  }
+
+  @Test func noMessageIsLostChangedOrOutOfOrderWhateverIsKilled() throws {
+    let server = try OwnServer()
+    let receiver = try UnreliableReceiver(seed: Seed.value)
+    let watch = try ConsumerProcess(server.conninfo, Self.sections(receiver, "bad"))
+    let conninfo = server.conninfo
+    let isWritten = Load.OverFlag()
+    let writer = BackgroundThread {
+      defer { isWritten.raise() }
+      var writer = SeismicWriter(Seed.generator("earthquakes"))
+      let settings = ConnectionSettings(conninfo, applicationName: "tests")
+      writer.write(Self.changes) { try Connection(settings) }
+    }
+    var random = Seed.generator("crashes")
+    while !isWritten.isRaised {
+      try crash(server, receiver, watch, using: &random)
+      try watch.keep()
+    }
+    try writer.join()
+    try waitUntilDelivered(server, watch)
+    #expect(try watch.end().status == 0)
+
+    let reference = try ConsumerProcess(
+      conninfo, Self.sections(receiver, "good", prefix: "calm-"))
+    try waitUntilDelivered(server, reference)
+    #expect(try reference.end().status == 0)
+    try compare(try receiver.taken(), server)
+  }
+
+  private func crash(
+    _ server: OwnServer, _ receiver: UnreliableReceiver, _ watch: ConsumerProcess,
+    using random: inout SeededGenerator
+  ) throws {
+    // So that something happens between two faults.
+    usleep(UInt32.random(in: 50_000...600_000, using: &random))
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0...3: try watch.kill()
+    case 4...5: receiver.crash()
+    case 6...7: try server.crash()
+    case 8: watch.reload()
+    default: try watch.restart()
+    }
+  }
+
+  private func waitUntilDelivered(_ server: OwnServer, _ watch: ConsumerProcess) throws {
+    try eventually("everything is delivered", within: .seconds(Tools.isSoak ? 1800 : 300)) {
+      try watch.keep()
+      guard let connection = try? server.connect() else { return false }
+      return try connection.ask(
+        """
+        select not exists (select from quake.delivery)
+           and not exists (select from quake.conversation where state = 'waiting')
+           and not exists (select from quake.watcher w
+                            where w.token < (select max(t.token) from quake.change_transaction t)
+                              and w.name like (select case when count(*) = 5 then '%' else 'calm-%' end
+                                                 from quake.watcher))
+           and (select count(*) from quake.consumer) in (5, 10)
+        """) == "t"
+    }
+  }
+
+  private func compare(_ all: [UnreliableReceiver.Taken], _ server: OwnServer) throws {
+    let taken = Dictionary(grouping: all, by: \.name).mapValues { $0.flatMap(\.messages) }
+    for name in Self.names {
+      let messages = taken[name] ?? []
+      let (first, problems) = Self.firstOnes(messages)
+      #expect(problems.isEmpty, "\(name): \(problems.prefix(3))")
+      let wanted = Self.firstOnes(taken["calm-" + name] ?? []).first
+      #expect(!wanted.isEmpty, "\(name)")
+      let missing = wanted.keys.filter { first[$0] == nil }
+      let surplus = first.keys.filter { wanted[$0] == nil }
+      #expect(
+        missing.isEmpty && surplus.isEmpty, "\(name): \(missing.prefix(3)) \(surplus.prefix(3))")
+      #expect(first == wanted, "\(name) was told something else")
+    }
+    let changes = try server.connect().table(
+      "select token || '-' || position from quake.changes_since('0')")
+    #expect(Set(changes) == Set((taken["all"] ?? []).map(\.id)))
+    #expect(all.contains { $0.name == "alarm" })
+    let counts = try server.connect().table(
+      """
+      select id || ' ' || messages from quake.conversation where consumer = 'alarm' and messages > 0
+      """)
+    let told = Dictionary(grouping: Set((taken["alarm"] ?? []).map(\.id))) { id in
+      String(id.prefix(upTo: id.lastIndex(of: "-") ?? id.endIndex))
+    }
+    #expect(Set(counts) == Set(told.map { "\($0.key) \($0.value.count)" }))
+  }
+
+  /// Each message as it came first, by its id, and what was wrong: another text with the same id, or a first message
+  /// after a later one of its subject.
+  private static func firstOnes(
+    _ messages: [UnreliableReceiver.Message]
+  ) -> (first: [String: UnreliableReceiver.Message], problems: [String]) {
+    var first: [String: UnreliableReceiver.Message] = [:]
+    var last: [String: [Int64]] = [:]
+    var problems: [String] = []
+    for message in messages {
+      if let known = first[message.id] {
+        if known != message { problems.append("\(message.id) came with another text") }
+        continue
+      }
+      first[message.id] = message
+      if let before = last[message.subject], !before.lexicographicallyPrecedes(message.place) {
+        problems.append("\(message.id) came after \(before)")
+      }
+      last[message.subject] = message.place
+    }
+    return (first, problems)
+  }
+}

@@ -1,0 +1,171 @@
+import Basics
+import TestSupport
+import Testing
+
+@testable import QuakeConsumers
+
+struct DeliveryQueueTests {
+  private var random = SystemRandomNumberGenerator()
+  private let start = Duration.seconds(1000)
+
+  private func queue(
+    atOnce: Int = 8, batch: Int = 1, giveUp: Duration = .seconds(86_400), _ subjects: String
+  ) -> DeliveryQueue {
+    var settings = DeliveryQueue.Settings()
+    (settings.atOnce, settings.batch, settings.giveUp) = (atOnce, batch, giveUp)
+    var queue = DeliveryQueue(settings)
+    queue.add(
+      subjects.enumerated().map { ConsumerStore.Owed(number: Int64($0 + 1), subject: "\($1)") },
+      at: start)
+    return queue
+  }
+
+  /// Begins all attempts that can begin.
+  private func begin(_ queue: inout DeliveryQueue, at now: Duration) -> [[Int64]] {
+    var all: [[Int64]] = []
+    while let numbers = queue.begin(at: now) { all.append(numbers) }
+    return all
+  }
+
+  private mutating func end(
+    _ queue: inout DeliveryQueue, _ numbers: [Int64], _ ending: DeliveryQueue.Ending,
+    at now: Duration
+  ) -> [DeliveryQueue.Decision] {
+    let decisions = queue.end(numbers, ending, at: now, using: &random).map(\.decision)
+    queue.recorded(numbers, at: now)
+    return decisions
+  }
+
+  @Test mutating func messagesOfASubjectWaitForEachOtherAndOthersGoOn() {
+    var queue = queue("aabca")
+    #expect(begin(&queue, at: start) == [[1], [3], [4]])
+    #expect(end(&queue, [3], .delivered, at: start) == [.delivered])
+    #expect(begin(&queue, at: start).isEmpty)
+    #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
+    #expect(begin(&queue, at: start) == [[2]])
+    #expect(end(&queue, [2], .delivered, at: start) == [.delivered])
+    #expect(begin(&queue, at: start) == [[5]])
+  }
+
+  @Test mutating func anOutcomeThatIsNotRecordedHoldsItsPlaceAndItsSubject() {
+    var queue = queue(atOnce: 1, "aab")
+    #expect(begin(&queue, at: start) == [[1]])
+    _ = queue.end([1], .delivered, at: start, using: &random)
+    #expect(begin(&queue, at: start).isEmpty)
+    queue.recorded([1], at: start)
+    #expect(begin(&queue, at: start) == [[2]])
+  }
+
+  @Test mutating func pausesGrowToTenMinutesAndAreNotAllTheSame() throws {
+    var queue = queue("a")
+    var now = start
+    for attempt in 1...14 {
+      #expect(queue.begin(at: now) == [1])
+      let decisions = end(&queue, [1], .failed(retryAfter: nil, isFinal: false), at: now)
+      guard case .retried(attempt, let pause) = try #require(decisions.first) else {
+        Issue.record("\(decisions)")
+        return
+      }
+      let whole = Duration.seconds(min(600, 1 << (attempt - 1)))
+      #expect(pause >= whole / 2 && pause <= whole)
+      #expect(queue.begin(at: now + pause - .milliseconds(1)) == nil)
+      #expect(try #require(queue.nextBegin(at: now)) >= now + pause)
+      now += max(pause, .seconds(1))
+    }
+  }
+
+  @Test mutating func aReceiverThatAsksForATimeGetsItUpToAnHour() {
+    var queue = queue("ab")
+    #expect(queue.begin(at: start) == [1])
+    let decisions = end(
+      &queue, [1], .failed(retryAfter: .seconds(30), isFinal: false), at: start)
+    #expect(decisions == [.retried(attempts: 1, pause: .seconds(30))])
+    #expect(queue.begin(at: start + .seconds(29)) == nil)
+    #expect(queue.begin(at: start + .seconds(30)) == [1])
+    var patient = self.queue("a")
+    #expect(patient.begin(at: start) == [1])
+    #expect(
+      end(&patient, [1], .failed(retryAfter: .seconds(90_000), isFinal: false), at: start)
+        == [.retried(attempts: 1, pause: .seconds(3600))])
+  }
+
+  @Test mutating func aRefusedMessageIsParkedAndTheNextOfItsSubjectGoesOn() {
+    var queue = queue("aa")
+    #expect(queue.begin(at: start) == [1])
+    #expect(
+      end(&queue, [1], .failed(retryAfter: nil, isFinal: true), at: start)
+        == [.parked(attempts: 1)])
+    #expect(queue.begin(at: start) == [2])
+  }
+
+  @Test mutating func messagesOfARefusedBatchGoAlone() {
+    var queue = queue(batch: 3, "abc")
+    #expect(queue.begin(at: start) == [1, 2, 3])
+    _ = end(&queue, [1, 2, 3], .failed(retryAfter: nil, isFinal: true), at: start)
+    #expect(begin(&queue, at: start) == [[1], [2], [3]])
+    #expect(
+      end(&queue, [2], .failed(retryAfter: nil, isFinal: true), at: start)
+        == [.parked(attempts: 2)])
+    #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
+  }
+
+  @Test mutating func aMessageIsGivenUpAfterItsTime() {
+    var queue = queue(giveUp: .seconds(60), "a")
+    #expect(queue.begin(at: start) == [1])
+    let late = start + .seconds(60)
+    #expect(
+      end(&queue, [1], .failed(retryAfter: nil, isFinal: false), at: late)
+        == [.parked(attempts: 1)])
+    #expect(queue.count == 0)
+  }
+
+  @Test mutating func aBatchHasMessagesOfOneSubjectInOrder() {
+    var queue = queue(batch: 4, "aabaacc")
+    #expect(queue.begin(at: start) == [1, 2, 3, 4])
+    // The rest of the subject waits for the batch.
+    #expect(begin(&queue, at: start) == [[6, 7]])
+    #expect(end(&queue, [1, 2, 3, 4], .delivered, at: start).count == 4)
+    #expect(begin(&queue, at: start) == [[5]])
+  }
+
+  @Test mutating func aReceiverThatIsDownIsTriedOnceASecond() {
+    var queue = queue("abcdefghijklmnop")
+    let first = begin(&queue, at: start)
+    #expect(first.count == 8)
+    for numbers in first {
+      _ = end(&queue, numbers, .failed(retryAfter: nil, isFinal: false), at: start)
+    }
+    #expect(begin(&queue, at: start) == [[9]])
+    _ = end(&queue, [9], .failed(retryAfter: nil, isFinal: false), at: start)
+    #expect(begin(&queue, at: start + .milliseconds(500)).isEmpty)
+    let later = start + .seconds(20)
+    let probe = begin(&queue, at: later)
+    #expect(probe.count == 1)
+    _ = end(&queue, probe[0], .delivered, at: later)
+    #expect(begin(&queue, at: later + .seconds(1)).count == 8)
+  }
+
+  @Test mutating func aPausedQueueBeginsNothingAndReplacedOnesKeepWhatIsUnderWay() {
+    var queue = queue("abc")
+    #expect(queue.begin(at: start) == [1])
+    queue.isPaused = true
+    #expect(begin(&queue, at: start).isEmpty)
+    #expect(queue.nextBegin(at: start) == nil)
+    // 2 was discarded, 9 was parked and is tried again.
+    queue.replace(
+      with: [1, 3, 9].map { ConsumerStore.Owed(number: $0, subject: "x\($0)") }, at: start)
+    queue.isPaused = false
+    #expect(begin(&queue, at: start) == [[3], [9]])
+    #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
+    #expect(queue.count == 2)
+  }
+
+  @Test mutating func aDiscardedMessageUnderWayHasNoOutcome() {
+    var queue = queue("aa")
+    #expect(queue.begin(at: start) == [1])
+    queue.replace(with: [ConsumerStore.Owed(number: 2, subject: "a")], at: start)
+    #expect(begin(&queue, at: start).isEmpty)
+    #expect(end(&queue, [1], .failed(retryAfter: nil, isFinal: false), at: start) == [])
+    #expect(begin(&queue, at: start) == [[2]])
+  }
+}
