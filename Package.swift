@@ -276,12 +276,12 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeClient", "QuakeSimulator", "QuakeModel", "EmbeddedPostgres",
-        "Postgres", "Basics",
+        "TestSupport", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeSimulator",
+        "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
       ],
       exclude: [
-        "Association/USGS", "Page/Scenes", "Readers/read_exports.py", "Readers/read_services.py",
-        "Readers/read_stream.py",
+        "Association/USGS", "Consumers/receiver.py", "Page/Scenes", "Readers/read_exports.py",
+        "Readers/read_services.py", "Readers/read_stream.py",
       ],
       swiftSettings: largestTests),
     // The guarantees of the change feed under load and faults.
@@ -313,7 +313,8 @@ let package = Package(
 // What is fuzzed. The program is only in the build of `make fuzz`, because nothing else has the runtime of libFuzzer;
 // otherwise the same files are a test of what the fuzzer begins with.
 let fuzzed: [Target.Dependency] = [
-  "QuakeServer", "QuakeTool", "QuakeClient", "QuakeQuery", "QuakeHistory", "QuakeFormat",
+  "QuakeServer", "QuakeTool", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeQuery",
+  "QuakeHistory", "QuakeFormat",
   "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
 ]
 if Context.environment["QUAKE_FUZZ"] != nil {

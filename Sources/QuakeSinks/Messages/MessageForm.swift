@@ -69,7 +69,8 @@ package enum MessageForm: Hashable, Sendable {
       json.member("id", message.id)
       json.member("source", source)
       json.member("type", message.kind == .change ? "quake.change" : "quake.alert.\(message.kind)")
-      json.member("subject", message.subject)
+      // It must not be empty: a truncate concerns no event.
+      if !message.subject.isEmpty { json.member("subject", message.subject) }
       json.member("datacontenttype", "application/json")
       json.key("data")
       json.bool(true)

@@ -66,7 +66,7 @@ final class WebhookAttempt: DeliveryAttempt {
 
   private func explanation(of failure: CurlTransfer.Failure) -> String {
     if let refusal = refusal ?? redirects.refusal {
-      return "\(refusal). If this is intended, use the address itself, or allow-any-redirect."
+      return "\(refusal). If this is intended, use the address itself, or allow-private."
     }
     let hint: String? =
       switch failure.kind {

@@ -179,9 +179,9 @@ extension ConsumerLoop {
 
   /// After a connection was lost: a transaction may have been committed whose outcome is not known.
   func reload(over connection: Connection) throws {
-    behind = []
     let notices = try store.notices(known, over: connection)
     try obey(notices.filter { $0.notice != .changed }, over: connection)
+    behind = []
     let all = consumers.values.filter { $0.place != .stopped }
     try restart(all, try store.reload(all.map(\.name), over: connection), over: connection)
   }

@@ -14,6 +14,7 @@ extension ConsumerLoop {
     page.finish()
     guard !page.page.isEmpty else { return }
     var numbers: [Int64?] = []
+    var hasLost = false
     while true {
       do {
         numbers = try store.record(page.page, over: connection)
@@ -21,14 +22,13 @@ extension ConsumerLoop {
       } catch let lost as ConsumerStore.LostConsumers {
         // What has become of them is noticed below.
         page.remove(lost.names)
+        hasLost = true
         for name in lost.names { consumers[name]?.place = .stopped }
       }
     }
     for consumer in page.concerned.values { consumer.stored = consumer.cursor }
     send(page, numbers)
-    if consumers.values.contains(where: { $0.place == .stopped }) {
-      try lookAtNotices(over: connection)
-    }
+    if hasLost { try lookAtNotices(over: connection) }
   }
 
   private func send(_ page: PageBuilder, _ numbers: [Int64?]) {

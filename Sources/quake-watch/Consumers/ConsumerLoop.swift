@@ -156,19 +156,24 @@ final class ConsumerLoop {
 
   // MARK: - Reading
 
-  /// Reads the history to its end for those that are not behind.
+  /// Reads what is new for those that are not behind.
+  ///
+  /// If that is more than a page, a reader of their own reads it for them: it can read in bulk, because nothing else uses
+  /// its connection.
   ///
   /// - Returns: Whether there was anything.
   func readCurrent(over connection: Connection) throws -> Bool {
     let before = follower.cursor
-    var isAtEnd = false
-    while !isAtEnd {
-      var changes: [Change] = []
-      isAtEnd = try follower.readPage { changes.append($0) }
-      let members = consumers.values.filter { $0.place == .current }
-      try write(changes, upTo: follower.cursor, for: members, over: connection)
-      if Signals.stopRequested { break }
-      try takeAnswers(over: connection)
+    var changes: [Change] = []
+    let isAtEnd = try follower.readPage { changes.append($0) }
+    let members = consumers.values.filter { $0.place == .current }
+    try write(changes, upTo: follower.cursor, for: members, over: connection)
+    if !isAtEnd {
+      let others = members.filter { $0.place == .current }
+      for member in others { member.place = .behind }
+      if !others.isEmpty { behind.append(CatchUp(others)) }
+      let newest = try HistoryReader.latestToken(over: connection)
+      try follower.begin(after: HistoryCursor(token: newest))
     }
     return follower.cursor != before
   }
@@ -201,7 +206,8 @@ final class ConsumerLoop {
       $0.place == .current && ($0.nextDue.map { $0 <= time } ?? false)
     }
     guard !due.isEmpty else { return }
-    _ = try readCurrent(over: connection)
+    // What was committed before, and has not been notified yet, comes first.
+    guard try !readCurrent(over: connection) else { return }
     let page = PageBuilder()
     for consumer in due where consumer.place == .current {
       try consumer.advance(to: time, into: page)

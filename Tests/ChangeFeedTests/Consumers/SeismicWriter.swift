@@ -32,7 +32,8 @@ struct SeismicWriter {
   }
 
   private mutating func statement() -> String {
-    let magnitude = [3, 4.4, 4.7, 4.9, 5, 5.1, 5.9, 6.2].randomElement(using: &random) ?? 5
+    let magnitude =
+      ([3, 4.4, 4.7, 4.9, 5, 5.1, 5.9, 6.2] as [Double]).randomElement(using: &random) ?? 5
     let luck = Int.random(in: 0..<100, using: &random)
     guard luck >= 35, let code = codes.suffix(400).randomElement(using: &random) else {
       return insertion(magnitude)

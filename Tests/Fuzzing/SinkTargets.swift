@@ -1,0 +1,82 @@
+@testable import QuakeClient
+@testable import QuakeConsumers
+@testable import QuakeModel
+@testable import QuakeSinks
+
+/// What a user writes for the sinks of consumers.
+enum SinkTargets {
+  static let all: [FuzzTarget] = [
+    FuzzTarget(
+      text: "template", longest: 512,
+      words: ["{{", "}}", "{magnitude}", "{place}", "\"", "\\", ": ", ", ", "[", "]", "null"],
+      seeds: [
+        "M {magnitude} {place}, {{x}}", #"{{"text": "{alert}: {place}", "n": [1, "{code}"]}}"#,
+        #"["{text}\n", {{"\u00e9{id}": true}}]"#,
+      ], check: checkTemplate),
+    FuzzTarget(
+      text: "receiver-url", longest: 512,
+      words: ["https://", "http://", "@", ":", "/", "?", "#", "[::1]", "%2f", "localhost"],
+      seeds: [
+        "https://user:password@hooks.example.org:8443/services/T0/B0?token=abc#x",
+        "HTTP://[::1]/", "http://2130706433/secret-path",
+      ], check: checkURL),
+    FuzzTarget(
+      name: "webhook-keys", longest: 512, words: ["whsec_", "\r\n", "="],
+      seeds: {
+        [
+          "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz\n",
+          " whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNA==\r\n\nwhsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNA",
+        ].map { Array($0.utf8) }
+      }, check: checkKeys),
+  ]
+
+  /// No value of a message makes something else than JSON of a template that is JSON.
+  @Sendable private static func checkTemplate(_ text: String) {
+    guard let template = try? MessageTemplate(text), let token = ChangeToken("1.9f3ac2d1") else {
+      return
+    }
+    let names = MessageVariable.names.map(MessageVariable.variable)
+    let hostile = ["\"", "\\", "\"}", "\u{0}\n\u{1B}", "{id}", "é\u{202E}"]
+    let message = Message(
+      id: "1", kind: .change, subject: "", token: token,
+      variables: names.enumerated().map {
+        Message.Variable(name: $1, value: hostile[$0 % hostile.count])
+      }, data: "{}")
+    _ = template.text(message)
+    do throws(MessageTemplate.Invalid) { try template.checkJSON() } catch { return }
+    let made = template.json(message)
+    // The reader takes objects alone.
+    let object = Array("{\"a\":".utf8) + Array(made.utf8) + Array("}".utf8)
+    // One level deeper than the template may be.
+    guard !text.utf8.starts(with: String(repeating: "[", count: 32).utf8) else { return }
+    do throws(JSONReader.Invalid) {
+      let reader = JSONReader()
+      let count = try reader.object(object).reduce(0) { count, _ in count + 1 }
+      require(count == 1, "the JSON is one value: \(made)")
+    } catch {
+      require(error.problem.contains("depth"), "it is JSON: \(made): \(error.problem)")
+    }
+  }
+
+  /// What is shown is the host that libcurl connects to, and nothing of a secret.
+  @Sendable private static func checkURL(_ text: String) {
+    guard let url = try? ReceiverURL(text) else { return }
+    require(!url.shown.contains("@"), "\(url.shown) has no user")
+    require(
+      url.shown.hasPrefix("http://") || url.shown.hasPrefix("https://"),
+      "\(url.shown) is of the web")
+    let end = url.shown.hasSuffix("/***") ? url.shown.dropLast(4) : Substring(url.shown)
+    let again = try? ReceiverURL(String(end))
+    require(again?.host == url.host, "\(url.shown) has the host \(url.host)")
+  }
+
+  /// An error repeats nothing of a key.
+  @Sendable private static func checkKeys(_ bytes: [UInt8]) {
+    do throws(WebhookKey.Invalid) {
+      require((1...2).contains(try WebhookKey.read(bytes).count), "there are one or two keys")
+    } catch {
+      let lines = bytes.count { $0 == 0x0A } + 1
+      require((0...lines).contains(error.line), "the error is on a line of the file")
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Basics
+import Foundation
+import QuakeConsumers
+import QuakeModel
+import QuakeSinks
+import TestSupport
+import Testing
+
+/// How answers of receivers, and their lack, are judged.
+@Suite(.enabled(if: Clients.python != nil, "\(Clients.isMissing)"))
+struct WebhookFailureTests {
+  private func failure(_ path: String, of receiver: Receiver) throws -> DeliveryFailure {
+    try failure(WebhookPlan(try ReceiverURL(receiver.url(path))))
+  }
+
+  private func failure(_ plan: WebhookPlan) throws -> DeliveryFailure {
+    try SinkDriver(plan).failure([try .example()])
+  }
+
+  @Test func onlyWhatTheReceiverRefusesForGoodIsFinal() throws {
+    let receiver = try Receiver()
+    for (status, isFinal) in [
+      (400, true), (401, true), (404, true), (413, true), (408, false), (429, false),
+      (500, false), (503, false), (304, false), (300, false),
+    ] {
+      let failure = try failure("/status/\(status)", of: receiver)
+      #expect(failure.isFinal == isFinal, "\(status)")
+      #expect(failure.reason.contains("status \(status)"))
+      #expect(failure.retryAfter == nil)
+    }
+    let gone = try failure("/status/410", of: receiver)
+    #expect(gone.isFinal)
+    #expect(gone.reason.contains("remove the consumer"))
+  }
+
+  @Test func theAnswerIsQuotedWithoutSecretsAndControlCharacters() throws {
+    let receiver = try Receiver()
+    var plan = WebhookPlan(try ReceiverURL(receiver.url("/status/500")))
+    plan.headers = ["Authorization: Bearer s3cret-token"]
+    let reason = try failure(plan).reason
+    #expect(
+      reason
+        == "the receiver answered with status 500: because\u{FFFD}[31m of *** at ***",
+      "\(reason)")
+    #expect(try receiver.request().headers["authorization"] == "Bearer s3cret-token")
+  }
+
+  @Test func theReceiverSaysWhenToComeAgain() throws {
+    let receiver = try Receiver()
+    #expect(try failure("/later/7", of: receiver).retryAfter == .seconds(7))
+    let date = HTTPDate.text(
+      Timestamp(microseconds: WallClock.microseconds + 3_600_000_000)
+    ).replacing(" ", with: "%20")
+    let wait = try #require(try failure("/later/\(date)", of: receiver).retryAfter)
+    #expect(wait > .seconds(3000) && wait <= .seconds(3600))
+    #expect(try failure("/later/soon", of: receiver).retryAfter == nil)
+  }
+
+  @Test func noAnswerIsAFailureThatMayPass() throws {
+    let receiver = try Receiver()
+    for path in ["/stall", "/half", "/reset"] {
+      var plan = WebhookPlan(try ReceiverURL(receiver.url(path)))
+      if path == "/stall" { plan.timeout = .milliseconds(300) }
+      let failure = try failure(plan)
+      #expect(!failure.isFinal && !failure.reason.isEmpty, "\(path)")
+    }
+    let (descriptor, port) = try LocalSocket.bind()
+    defer { close(descriptor) }
+    let refused = try failure(WebhookPlan(try ReceiverURL("http://127.0.0.1:\(port)/hook")))
+    #expect(!refused.isFinal)
+    #expect(refused.reason.lowercased().contains("connect"), "\(refused.reason)")
+  }
+
+  @Test func aNameThatDoesNotExistIsAFailureThatMayPass() throws {
+    let failure = try failure(WebhookPlan(try ReceiverURL("http://nowhere.invalid/secret-path")))
+    #expect(!failure.isFinal)
+    #expect(failure.reason.contains("Check the host's name"), "\(failure.reason)")
+    #expect(!failure.reason.contains("secret-path"))
+  }
+
+  @Test func aBodyWithoutEndIsNotReadToIt() throws {
+    let receiver = try Receiver()
+    let plan = WebhookPlan(try ReceiverURL(receiver.url("/endless")))
+    #expect(try SinkDriver(plan).deliver([try .example()]).isDelivered)
+  }
+
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "no openssl"))
+  func theCertificateIsVerified() throws {
+    let folder = try TemporaryFolder()
+    let (file, key) = (folder.path + "/certificate", folder.path + "/key")
+    let made = try Tools.shell(
+      """
+      openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+      -addext subjectAltName=IP:127.0.0.1 -keyout '\(key)' -out '\(file)'
+      """)
+    try #require(made.status == 0)
+    let receiver = try Receiver(certificate: (file, key))
+    var plan = WebhookPlan(try ReceiverURL(receiver.url("/ok")))
+    let failure = try failure(plan)
+    #expect(!failure.isFinal)
+    #expect(failure.reason.contains("certificates"), "\(failure.reason)")
+    plan.certificateAuthorityFile = file
+    #expect(try SinkDriver(plan).deliver([try .example()]).isDelivered)
+  }
+}
