@@ -2203,6 +2203,8 @@ CREATE TABLE quake.conversation (
     passed_at timestamp with time zone NOT NULL,
     told_at timestamp with time zone,
     due_at timestamp with time zone,
+    muted boolean DEFAULT false NOT NULL,
+    told_code text,
     "time" timestamp with time zone,
     magnitude double precision,
     depth double precision,
@@ -2212,7 +2214,7 @@ CREATE TABLE quake.conversation (
     agency text,
     CONSTRAINT conversation_messages CHECK ((messages >= 0)),
     CONSTRAINT conversation_state CHECK ((state = ANY (ARRAY['waiting'::text, 'open'::text, 'retracted'::text, 'closed'::text]))),
-    CONSTRAINT conversation_text_length CHECK (((octet_length(id) <= 64) AND (octet_length(code) <= 1024) AND (octet_length(place) <= 65536) AND (octet_length(agency) <= 1024)))
+    CONSTRAINT conversation_text_length CHECK (((octet_length(id) <= 64) AND (octet_length(code) <= 1024) AND (octet_length(told_code) <= 1024) AND (octet_length(place) <= 65536) AND (octet_length(agency) <= 1024)))
 );
 COMMENT ON TABLE quake.conversation IS 'what each alerting consumer has told of each earthquake';
 COMMENT ON COLUMN quake.conversation.consumer IS 'the consumer';
@@ -2223,6 +2225,8 @@ COMMENT ON COLUMN quake.conversation.messages IS 'the number of messages so far;
 COMMENT ON COLUMN quake.conversation.passed_at IS 'commit time of the change by which it first passed';
 COMMENT ON COLUMN quake.conversation.told_at IS 'commit time of what was told last; null: nothing yet';
 COMMENT ON COLUMN quake.conversation.due_at IS 'when its time is over: a waiting one is then told of, another one is closed';
+COMMENT ON COLUMN quake.conversation.muted IS 'whether the limit of the rate has dropped its first message: nothing is told of it';
+COMMENT ON COLUMN quake.conversation.told_code IS 'the event that it was shown as when it was told last';
 COMMENT ON COLUMN quake.conversation."time" IS 'the origin time that was told last';
 COMMENT ON COLUMN quake.conversation.magnitude IS 'the magnitude that was told last';
 COMMENT ON COLUMN quake.conversation.depth IS 'the hypocentre''s depth that was told last, in km';

@@ -160,7 +160,7 @@ import Testing
     #expect(try database.column("select id from quake.delivery") == ["\(tokens[1])-0"])
     #expect(
       try database.value(
-        "select format('%s.%s %s %s', token, nonce, changes, holder <> 'x') from quake.watcher")
+        "select format('%s.%s %s %s', token, nonce, changes, holder is null) from quake.watcher")
         == "\(tokens[1]) 0 t")
     // A number, a time before everything, and a place ahead.
     try change("pager", "rewind", "pager", "--to", "1", "--yes")
