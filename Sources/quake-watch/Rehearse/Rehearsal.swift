@@ -1,3 +1,4 @@
+import Basics
 import QuakeConsumers
 import QuakeModel
 

@@ -1,6 +1,7 @@
 import CommandLine
 import QuakeConsumers
 import QuakeModel
+import QuakeTool
 
 /// Counts of the messages of a rehearsal.
 struct RehearsalReport {
