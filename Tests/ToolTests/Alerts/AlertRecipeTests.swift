@@ -112,7 +112,7 @@ import Testing
     let next = try sent(2, by: watcher).dropFirst(mail.count)
     #expect(mail[..<3] == ["-t", "To: duty@example.org", "Subject: Earthquake M 6.4"])
     #expect(mail.contains { $0.contains(Self.place) } && mail.contains(Self.url))
-    #expect(next.contains("Subject: Earthquake M 7"))
+    #expect(next.contains("Subject: Earthquake M 7.0"))
     func fields(_ name: String, _ lines: some Sequence<String>) -> [String] {
       lines.filter { $0.hasPrefix(name + ": <") && $0.hasSuffix("@quakes.example.org>") }
     }
