@@ -149,7 +149,7 @@ let package = Package(
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
+        "EmbeddedPostgres", "Basics", "QuakeConsumers", "QuakeImport", "Postgres", "QuakeFeed",
         "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.

@@ -20,8 +20,9 @@ final class MQTTConnection: @unchecked Sendable {
     var password: String?
     /// The broker ends an older connection with the same one.
     var clientID: String
-    /// After how many seconds of silence the client proves that it is alive.
-    var keepalive = 60
+    /// After how many seconds of silence the client proves that it is alive. After half as many more, the broker ends the
+    /// connection.
+    static let keepalive = 60
     /// Whether to speak MQTT 3.1.1, in which a broker cannot reject a message.
     var isOld = false
     /// A topic whose retained message the client reads.
@@ -125,7 +126,7 @@ final class MQTTConnection: @unchecked Sendable {
   private func connect() {
     var reason: UnsafePointer<CChar>?
     let code = quake_mosquitto_connect(
-      client, options.host, Int32(options.port), Int32(options.keepalive), &reason)
+      client, options.host, Int32(options.port), Int32(Options.keepalive), &reason)
     if code != 0 { connectFailure = reason.map { String(cString: $0) } ?? "unknown error" }
     var one: UInt64 = 1
     _ = write(connected, &one, MemoryLayout<UInt64>.size)
@@ -140,6 +141,9 @@ final class MQTTConnection: @unchecked Sendable {
 
   /// Whether the broker's machine has been reached, so that no thread connects any more.
   var isReached: Bool { !isConnecting }
+
+  /// Whether no message waits for an answer.
+  var isIdle: Bool { awaited.isEmpty }
 
   /// Whether the broker takes no more at present: `advance` tries again.
   var isFull: Bool {

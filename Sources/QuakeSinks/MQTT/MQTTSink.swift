@@ -5,7 +5,8 @@ internal import QuakeConsumers
 /// Publishes messages at an MQTT broker, over one connection that stays as long as the broker keeps it.
 ///
 /// A message is delivered when the broker has acknowledged it. While nothing is under way, nobody reads the
-/// connection: the next attempt notices that the broker has closed it, and connects again.
+/// connection, or tells the broker that the client is alive: the next attempt connects again if the broker has closed it,
+/// or must have.
 final class MQTTSink: Sink {
   /// What an attempt can do.
   enum Readiness {
@@ -27,6 +28,8 @@ final class MQTTSink: Sink {
   private var isOld = false
   /// The last state of Home Assistant's sensor that was sent over this connection.
   private var shown: String?
+  /// When a broker has closed a connection over which nothing has gone since.
+  private var staleAt = Deadline(after: .zero)
   private var pause = ReconnectPause()
   private var lastFailure: MQTTConnection.Failure?
 
@@ -37,6 +40,10 @@ final class MQTTSink: Sink {
 
   func begin(_ messages: [Message]) -> any DeliveryAttempt {
     advance()
+    if isReady, staleAt.hasPassed, let connection, connection.isIdle {
+      connection.end(MQTTConnection.Failure(reason: "the connection was not used for too long"))
+      self.connection = nil
+    }
     if connection == nil {
       if let wait = pause.remaining { return DecidedAttempt(.failed(failure(retryAfter: wait))) }
       connect()
@@ -141,6 +148,7 @@ final class MQTTSink: Sink {
   /// The broker has acknowledged a message.
   func prove() {
     isProven = true
+    staleAt = Deadline(after: .seconds(MQTTConnection.Options.keepalive * 3 / 2))
     pause.reset()
   }
 

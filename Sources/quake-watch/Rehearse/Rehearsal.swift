@@ -49,7 +49,9 @@ struct Rehearsal {
 
   /// Decides what becomes due until the end.
   mutating func end() throws {
-    let alerts = try book?.advance(to: to) ?? []
+    guard var last = book else { return }
+    let alerts = try last.advance(to: to)
+    book = last
     count(alerts)
   }
 

@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import QuakeConsumers
 import QuakeModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -208,6 +209,47 @@ struct MQTTSinkTests {
     let long = String(repeating: "a", count: 70_000)
     let message = try Self.message(variables: ["QUAKE_PLACE": long])
     #expect(try Self.failure(message, by: nameless).isFinal)
+  }
+
+  /// A broker of this test's own: it refuses MQTT 5 as brokers do that do not know it, and acknowledges one message.
+  @Test func aBrokerThatKnowsOnlyAnOlderVersionGetsIt() throws {
+    let (listener, port) = try LocalSocket.listen()
+    defer { close(listener) }
+    let levels = Mutex<[UInt8]>([])
+    let hasEnded = Event()
+    BackgroundThread.detach { [listener] in
+      defer { hasEnded.happen() }
+      for answer: [UInt8] in [[0x20, 2, 0, 1], [0x20, 2, 0, 0]] {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        defer { close(client) }
+        let connect = Self.packet(client)
+        // After the length and the name "MQTT".
+        levels.withLock { $0.append(connect.count > 6 ? connect[6] : 0) }
+        _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
+        let message = Self.packet(client)
+        guard message.count > 2 else { continue }
+        let end = 2 + Int(message[0]) << 8 + Int(message[1])
+        let acknowledgement: [UInt8] = [0x40, 2, message[end], message[end + 1]]
+        _ = send(client, acknowledgement, 4, Int32(MSG_NOSIGNAL))
+        _ = Self.packet(client)
+      }
+    }
+    let sink = MQTTSink(try Self.plan(port))
+    try Self.deliver(Self.message(), by: sink)
+    sink.end()
+    hasEnded.wait()
+    #expect(levels.withLock { $0 } == [5, 4])
+  }
+
+  /// A packet of less than 128 bytes, without its header; empty at the end.
+  private static func packet(_ client: Int32) -> [UInt8] {
+    var header: [UInt8] = [0, 0]
+    guard recv(client, &header, 2, Int32(MSG_WAITALL)) == 2, header[1] > 0 else {
+      return []
+    }
+    var body = [UInt8](repeating: 0, count: Int(header[1]))
+    return recv(client, &body, body.count, Int32(MSG_WAITALL)) == body.count ? body : []
   }
 
   @Test func aMessageHasTheFormOfItsConsumer() throws {

@@ -92,7 +92,7 @@ import Testing
     ("mqtt = mqtt://me:secret@broker", "user and password in a file"),
     ("mqtt = mqtt://broker\ntopic = quake/#", "expected a topic without the wildcards"),
     ("mqtt = mqtt://broker\nretain = sometimes", "retain"),
-    ("mqtt = mqtt://broker\nuser-file = /dev/null", "the user on the first line"),
+    ("mqtt = mqtt://broker\nuser-file = /dev/null", "it is not a regular file"),
     ("output = stdout\nqos = 1", "key 'qos' is for consumers with a broker (mqtt)"),
   ])
   func aMistakeIsFoundBeforeAnythingIsDone(lines: String, message: String) throws {

@@ -77,7 +77,8 @@ import Testing
 
   @Test func theSameTimesGiveTheSameRehearsal() throws {
     for number in 0..<30 { try store("us\(number)", Double(number % 8), minutesAgo: number) }
-    try database.connect().run("update quake.quake set magnitude = magnitude + 0.5 where magnitude > 3")
+    try database.connect().run(
+      "update quake.quake set magnitude = magnitude + 0.5 where magnitude > 3")
     let end = try #require(
       try database.column(
         "select to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
