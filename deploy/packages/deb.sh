@@ -27,20 +27,22 @@ rmdir "$root/usr/share/zsh/site-functions"
 gzip -9n "$root"/usr/share/man/man1/*.1
 
 from=deploy/packages/deb
-install -m 755 "$from/local-database" "$root/usr/lib/quake-tools/"
+install -m 755 -t "$root/usr/lib/quake-tools" "$from/local-database" "$from/restart-services"
 install -D -m 644 "$from/sysusers" "$root/usr/lib/sysusers.d/quake-tools.conf"
-install -D -m 644 "$from/tmpfiles" "$root/usr/lib/tmpfiles.d/quake-tools.conf"
+install -D -m 644 "$from/lintian-overrides" "$root/usr/share/lintian/overrides/quake-tools"
 install -D -m 644 -t "$root/etc/quake" "$from/config"
 install -m 640 -t "$root/etc/quake" deploy/quake-ingest.conf deploy/quake-serve.conf
 units=$root/usr/lib/systemd/system
 install -D -m 644 -t "$units" "$from/quake-migrate.service"
-# The comment at the top of a unit is for an installation by hand. The unit of the schema comes first; while it waits
-# for the database, the services try again.
-for unit in quake-ingest quake-serve; do
+# The comment at the top of a unit is for an installation by hand. The unit of the schema comes first, and starts a service
+# anew that has found none that fits.
+for unit in quake-ingest:quake_writer quake-serve:quake_reader; do
+  user=${unit#*:}
+  unit=${unit%:*}
   sed -e '1,/^$/d' -e 's|/usr/local/bin/|/usr/bin/|' \
     -e '/^After=/s/$/ quake-migrate.service/' -e '/^Wants=/s/$/ quake-migrate.service/' \
-    -e 's/^# Wrong usage, not allowed, .*/# Wrong usage, not allowed: these are permanent. Until quake-migrate.service has made the schema fit, it is tried again./' \
-    -e '/^RestartPreventExitStatus=/s/ 78$//' \
+    -e "s/^User=quake$/User=$user\nGroup=quake/" -e "s|=/etc/quake/passfile$|&.$user|" \
+    -e '/^ExecStart=.*quake-ingest run /s/$/ --no-migrate/' \
     "deploy/$unit.service" >"$units/$unit.service"
 done
 
@@ -80,6 +82,7 @@ Maintainer: $maintainer
 Installed-Size: $(find "$root/usr" "$root/etc" -type f -printf '%s\n' | awk '{ s += int(($1 + 1023) / 1024) } END { print s }')
 Depends: $libraries, libcurl4, systemd, init-system-helpers (>= 1.54~)
 Recommends: postgresql, ca-certificates
+Homepage: https://github.com/quake-project/quake
 Description: earthquakes from live feeds in PostgreSQL
  The worker quake-ingest polls feeds of earthquakes, such as those of the
  USGS, and imports each snapshot into PostgreSQL with its history. The other

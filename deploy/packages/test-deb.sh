@@ -11,19 +11,21 @@ services='quake-migrate quake-ingest quake-serve'
 remove() { quietly "$1" apt-get -q --yes "$2" quake-tools; }
 as_quake() { there runuser -u quake -- "$@"; }
 all_active() { [[ $(there systemctl is-active $services | grep -cx active) == 3 ]]; }
+all_failed() { [[ $(there systemctl is-active $services | grep -cx failed) == 3 ]]; }
 page_has_events() {
   there curl --silent --fail http://127.0.0.1:8080/ | grep -i '<html' \
     && there curl --silent --fail 'http://127.0.0.1:8080/v1/quakes?limit=20' | grep Simulated
 }
-# remains: the files in the root, but for those that change by themselves, and the users other than that of the services,
-# which stays.
+sql() { as_quake psql -X -q -A -t -v ON_ERROR_STOP=1 -c "$1"; }
+# remains: the files in the root, but for those that change by themselves, and the users other than those of the services,
+# which stay.
 remains() {
   find "$root" -xdev \( -path "$root/proc" -o -path "$root/sys" -o -path "$root/run" -o -path "$root/dev" \
     -o -path "$root/root" -o -path "$root/tmp" -o -path "$root/var/tmp" -o -path "$root/var/cache" \
     -o -path "$root/var/log" -o -path "$root/var/lib/apt" -o -path "$root/var/lib/postgresql" \
     -o -path "$root/var/lib/systemd/timers" -o -path "$root/var/lib/systemd/linger" \) -prune \
     -o -not -name .updated -not -path "$root/etc/*-" -printf '/%P\n' | sort
-  sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u | grep -vx 'user or group quake'
+  sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u | grep -vxE 'user or group quake(_writer|_reader)?'
 }
 fail() {
   echo "$release: $1" >&2
@@ -50,11 +52,21 @@ order=$(there systemctl show --property ActiveEnterTimestampMonotonic --value $s
 [[ $(head -n 1 <<<"$order") == "$(sort -n <<<"$order" | head -n 1)" ]] || fail "the units became active in this order: $order"
 echo "$release: the first boot ended with all units active"
 
+# The services have the rights of their roles only, and nothing is wrong with those.
+roles=$(sql "select string_agg(distinct usename, ' ' order by usename) from pg_stat_activity
+  where datname = 'quake' and pid <> pg_backend_pid()")
+[[ $roles == 'quake_reader quake_writer' ]] || fail "the services connect as $roles"
+as_quake quake-admin roles check >/dev/null || fail 'the roles are not as they should be'
+# Without a network, no feed has been polled.
+as_quake quake-admin doctor >"$scratch/doctor" || true
+grep -x 'ok: privileges: the roles are as they should be' "$scratch/doctor" >/dev/null || { cat "$scratch/doctor"; fail 'a role has more or less'; }
+echo "$release: the services have the rights of their roles only"
+
 # Events, by a feed that needs no network; the page shows them.
 there sed -i 's/^#feed = all_hour@60s/feed = simulated/' /etc/quake/quake-ingest.conf
 there systemctl restart quake-ingest
 eventually 60 page_has_events
-as_quake psql -X -q -v ON_ERROR_STOP=1 -c "insert into quake.quake (code, time, magnitude) values ('kept1', now(), 1)"
+sql "insert into quake.quake (code, time, magnitude) values ('kept1', now(), 1)"
 # Another user, with the commands of README.Debian.
 there useradd ann
 sed -n 's/^  \(runuser -u postgres .*ann.*\)/\1/p' "$root/usr/share/doc/quake-tools/README.Debian" >"$root/root/ann.sh"
@@ -62,17 +74,38 @@ quietly there sh -e /root/ann.sh
 there runuser -u ann -- quake-watch --quiet --from-start --no-follow | grep kept1 >/dev/null || fail 'ann does not see the events'
 echo "$release: the events are in the page"
 
+# The administrator's modes stay, also at the next boot, when systemd makes temporary files.
+there chmod 600 /etc/quake/quake-serve.conf
+there chown quake_reader /etc/quake/quake-serve.conf
+quietly there systemd-tmpfiles --create
+
 # The upgrade migrates, then restarts what runs. The events and the changed configuration are kept.
 pids() { there systemctl show --property MainPID --value quake-ingest quake-serve | grep . | sort; }
 before=$(pids)
 install there /root/next.deb
 upgraded() { all_active && [[ -z $(comm -12 <(echo "$before") <(pids)) ]]; }
 eventually 60 upgraded
-[[ $(as_quake psql -X -A -t -c "select to_regclass('quake.next_release') is not null") == t ]] || fail 'the upgrade did not migrate'
+[[ $(sql "select to_regclass('quake.next_release') is not null") == t ]] || fail 'the upgrade did not migrate'
 eventually 60 page_has_events
 as_quake quake-query versions --quiet kept1 | grep kept1 >/dev/null || fail 'the upgrade lost an event'
 grep -qx 'feed = simulated' "$root/etc/quake/quake-ingest.conf" || fail 'the upgrade changed the configuration'
+[[ $(there stat -c '%a %U' /etc/quake/quake-serve.conf) == '600 quake_reader' ]] || fail 'the mode of the configuration was changed'
 echo "$release: the upgrade migrated, restarted the services and kept the events"
+
+# Back to the older package, which the schema now refuses: each unit fails and says why. One that systemd tried again would be
+# activating. With the newer package they are active again.
+sql 'update quake.migration set oldest_schema = null where version = (select max(version) from quake.migration)'
+quietly there apt-get -q --yes --allow-downgrades install /root/package.deb
+there systemctl --no-block restart quake-ingest quake-serve
+eventually 60 all_failed
+for unit in $services; do
+  { there systemctl status --no-pager --lines=20 "$unit" || true; } | grep 'the database is newer than this program' >/dev/null \
+    || fail "$unit does not say that the schema is newer"
+  [[ $(there systemctl show --property ExecMainStatus --value "$unit") == 78 ]] || fail "$unit did not end with 78"
+done
+install there /root/next.deb
+eventually 60 all_active
+echo "$release: on a schema that is newer all units fail with the reason, until the next upgrade"
 
 # Removal keeps the configuration. Purging leaves what was there before, and the database for a later installation.
 remove there remove
