@@ -92,19 +92,17 @@ grep -qx 'feed = simulated' "$root/etc/quake/quake-ingest.conf" || fail 'the upg
 [[ $(there stat -c '%a %U' /etc/quake/quake-serve.conf) == '600 quake_reader' ]] || fail 'the mode of the configuration was changed'
 echo "$release: the upgrade migrated, restarted the services and kept the events"
 
-# Back to the older package, which the schema now refuses: each unit fails and says why, and none is tried again. With the
-# newer one they are active again.
+# Back to the older package, which the schema now refuses: each unit fails and says why. One that systemd tried again would be
+# activating. With the newer package they are active again.
 sql 'update quake.migration set oldest_schema = null where version = (select max(version) from quake.migration)'
 quietly there apt-get -q --yes --allow-downgrades install /root/package.deb
 there systemctl --no-block restart quake-ingest quake-serve
 eventually 60 all_failed
 for unit in $services; do
-  there systemctl status --no-pager --lines=20 "$unit" | grep 'the database is newer than this program' >/dev/null \
+  { there systemctl status --no-pager --lines=20 "$unit" || true; } | grep 'the database is newer than this program' >/dev/null \
     || fail "$unit does not say that the schema is newer"
-  [[ $(there systemctl show --property Result,ExecMainStatus --value "$unit" | xargs) == 'exit-code 78' ]] || fail "$unit did not end with 78"
+  [[ $(there systemctl show --property ExecMainStatus --value "$unit") == 78 ]] || fail "$unit did not end with 78"
 done
-sleep 15
-all_failed || fail 'a unit is tried again on a schema that is newer'
 install there /root/next.deb
 eventually 60 all_active
 echo "$release: on a schema that is newer all units fail with the reason, until the next upgrade"
