@@ -4,7 +4,7 @@ internal import QuakeModel
 extension Alert {
   /// One sentence in plain English that says what the message tells and what was told before, on one line. It is not
   /// cut.
-  package var text: String {
+  public var text: String {
     let text =
       switch kind {
       case .retracted: "Retracted: \(earthquake): \(reason)"
