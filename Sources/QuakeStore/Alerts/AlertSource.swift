@@ -17,8 +17,10 @@ struct AlertSource: PullSource {
   private var hasBegun = false
   /// The alerts to hand over.
   private var alerts: ArraySlice<Alert> = []
-  /// The ids of those that were handed over since it was last stored what was told.
+  /// The ids of those that were handed over and are not stored as told yet.
   private var handedOver: Set<String> = []
+  /// The ids of those that are stored as told when the next ones are asked for.
+  private var ids: [String] = []
   private var backoff = Backoff()
 
   init(
@@ -41,13 +43,16 @@ struct AlertSource: PullSource {
         let session = try begun()
         // The consumer has taken what it got before.
         try session.record()
-        handedOver.removeAll()
+        handedOver.subtract(ids)
+        ids = []
         alerts = try session.read()[...]
+        ids = alerts.map(\.id)
         backoff.reset()
       } catch let error as PostgresError where error.isTransient && hasBegun {
         // Decides again from what is stored: an alert has the same id.
         session = nil
         alerts = []
+        ids = []
         log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
         if WakeDescriptor.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
       }
@@ -72,6 +77,8 @@ final class AlertSession {
   private let connection: Connection
   private let follower: ReconnectingFollower
   private var book: ConversationBook
+  /// Those that were read and not taken yet.
+  private var changes: ArraySlice<Change> = []
   /// Up to where the changes have become alerts.
   private var cursor: HistoryCursor
   /// The cursor that is stored.
@@ -93,6 +100,12 @@ final class AlertSession {
     try Migrator.checkSchema(of: connection) { log(LogEvent(.warning, $0.message)) }
     let description = ConsumerStore.Description(
       name: name, sink: "program \(settings.applicationName)", isAlert: true)
+    if !takes {
+      // Another program may have taken it while the connection was lost.
+      let holders = try connection.rows(
+        "select coalesce(holder, '') from quake.watcher where name = \(name)", as: String.self)
+      guard holders == [store.holder] else { throw Self.replaced(name) }
+    }
     var states = try store.take([description], over: connection)
     if states[name] == nil {
       let now = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
@@ -132,28 +145,35 @@ final class AlertSession {
   }
 
   /// Waits for something to tell, or to store.
+  ///
+  /// - Returns: What a transaction brings, or the passing of time: it is stored before more is read.
   func read() throws -> [Alert] {
+    guard changes.isEmpty else { return try decide() }
     let due = book.nextDue.map { $0.microseconds + Self.commitPatience.wholeMicroseconds }
     let wait = due.map { max(0, $0 - WallClock.microseconds) }
     let pause = min(wait.map { Duration.microseconds($0) } ?? .seconds(10), .seconds(10))
-    var changes: [Change] = []
+    var page: [Change] = []
     let isAtEnd = try follower.readPage(waiting: true, until: Deadline(after: pause)) {
-      changes.append($0)
+      page.append($0)
     }
-    var alerts: [Alert] = []
-    for change in changes {
+    changes = page[...]
+    // What was committed before comes first.
+    guard isAtEnd, page.isEmpty else { return try decide() }
+    let time = WallClock.microseconds - Self.commitPatience.wholeMicroseconds
+    return try book.advance(to: Timestamp(microseconds: time))
+  }
+
+  /// Takes the changes that were read, up to the end of a transaction that brings something to tell.
+  private func decide() throws -> [Alert] {
+    while let change = changes.popFirst() {
       book.take(change)
       guard change.position + 1 == change.transaction.changeCount else { continue }
-      alerts += try book.end(of: change.transaction)
+      let alerts = try book.end(of: change.transaction)
       cursor = HistoryCursor(token: change.transaction.token)
+      if !alerts.isEmpty { return alerts }
     }
     if let read = follower.cursor, read.changes == 0 { cursor = read }
-    // What was committed before comes first.
-    if isAtEnd, changes.isEmpty {
-      let time = WallClock.microseconds - Self.commitPatience.wholeMicroseconds
-      alerts += try book.advance(to: Timestamp(microseconds: time))
-    }
-    return alerts
+    return []
   }
 
   func pause() { follower.pause() }

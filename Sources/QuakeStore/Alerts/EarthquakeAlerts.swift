@@ -33,8 +33,9 @@ extension QuakeDatabase {
 /// It is what a consumer of `quake-watch run` with `alert = true` tells: changes of the preferred id, several agencies
 /// and revisions around the threshold are one conversation.
 ///
-/// - **Nothing is lost.** An alert counts as delivered when the next one is asked for. A program that ends, is killed or
-///   leaves the loop before that gets it again, with the same `Alert.id`, when it begins again under the same name.
+/// - **Nothing is lost.** An alert counts as delivered when the next one is asked for; several of one transaction count
+///   together. A program that ends, is killed or leaves the loop before that gets it again, with the same `Alert.id`, when
+///   it begins again under the same name.
 /// - **One program at a time** has a name: the last that began. The sequence of the other one ends with a `StoreError`
 ///   of kind `replaced`. So does one whose consumer was removed or rewound.
 /// - **Lost connections** are made again. Alerts that were not yet recorded as delivered do not come again meanwhile.
