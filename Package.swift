@@ -83,7 +83,7 @@ let package = Package(
     // is listed in CMigrations.c.
     .target(name: "CMigrations", cSettings: commit),
 
-    // libcurl, loaded when something first needs it. Only its headers are needed here.
+    // libcurl and libmosquitto, loaded when something first needs them. Only libcurl's headers are needed here.
     .target(name: "CLibcurl"),
 
     // What every module stands on: clocks, threads, descriptors, other programs, requests, errors, and text that is safe
@@ -142,14 +142,14 @@ let package = Package(
       name: "QuakeSinks",
       dependencies: [
         "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "CSimdjson",
-        "CLibcrypto",
+        "CLibcrypto", "CLibcurl", "CLinux",
       ],
       swiftSettings: unoptimisedInTests),
     // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.
     .target(
       name: "QuakeStore",
       dependencies: [
-        "EmbeddedPostgres", "Basics", "QuakeImport", "Postgres", "QuakeFeed",
+        "EmbeddedPostgres", "Basics", "QuakeConsumers", "QuakeImport", "Postgres", "QuakeFeed",
         "QuakeHistory", "QuakeModel", "QuakeQuery", "QuakeSchema",
       ], swiftSettings: unoptimisedInTests),
     // Follows the stream of changes of a server.
@@ -303,7 +303,8 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "Basics", "CommandLine", "QuakeModel", "QuakeTool", "TestSupport", "test-probe",
+        "Basics", "CommandLine", "QuakeConsumers", "QuakeModel", "QuakeSinks", "QuakeTool",
+        "TestSupport", "test-probe",
       ],
       swiftSettings: tests),
   ],

@@ -7,13 +7,14 @@ cd "$(dirname "$0")/.."
 folder=${QUAKE_CLIENTS:-$PWD/.build/clients}
 python=$folder/bin/python
 packages=(
-  aio-geojson-usgs-earthquakes aio-quakeml-ingv-centro-nazionale-terremoti-client feedparser==6.0.11 fiona
-  httpx httpx-sse numpy obspy==1.5.1 openpyxl pandas 'psycopg[binary]' pyogrio quakefeeds shapely sseclient-py websockets
+  aio-geojson-generic-client aio-geojson-usgs-earthquakes aio-quakeml-ingv-centro-nazionale-terremoti-client
+  feedparser==6.0.11 fiona httpx httpx-sse numpy obspy==1.5.1 openpyxl pandas 'psycopg[binary]' pyogrio quakefeeds shapely sseclient-py websockets
   esi-utils-time "requests<2.32" "urllib3<1.27"
   cloudevents standardwebhooks)
 # Without its dependencies: most of them serve maps and spreadsheets.
 alone=(usgs-libcomcat==2.1.12)
-ready="import aio_geojson_usgs_earthquakes, aio_quakeml_ingv_centro_nazionale_terremoti_client,
+ready="import aio_geojson_generic_client, aio_geojson_usgs_earthquakes,
+  aio_quakeml_ingv_centro_nazionale_terremoti_client,
   cloudevents.core.bindings.http, feedparser, httpx_sse, libcomcat.search, obspy, pandas, psycopg, pyogrio, quakefeeds, sseclient,
   standardwebhooks, websockets"
 ready=${ready//$'\n'/ }

@@ -5,10 +5,10 @@ import QuakeStore
   import FoundationNetworking
 #endif
 
-/// Sends a message to a URL (a webhook, ntfy, a chat) when an earthquake of the last hour reaches a
-/// magnitude: when it is first stored with it, or when a revision lifts it to that.
+/// Sends messages about earthquakes to a URL (a webhook, ntfy, a chat): when one reaches a magnitude, when it is revised,
+/// and when it is taken back. Changes of its id and locations of several agencies are one conversation.
 @main
-struct Alert {
+struct Alerts {
   static func main() async {
     do {
       try await run()
@@ -24,47 +24,27 @@ struct Alert {
     guard arguments.count == 5, let magnitude = Double(arguments[3]),
       let url = URL(string: arguments[4]), url.scheme?.hasPrefix("http") == true
     else {
-      write("usage: alert DATABASE CURSOR-FILE MAGNITUDE URL")
+      write("usage: alert DATABASE NAME MAGNITUDE URL")
       exit(64)
     }
     let database = QuakeDatabase(arguments[1], applicationName: "alert")
-    let file = URL(fileURLWithPath: arguments[2])
-    var query = EventQuery(where: .magnitude >= magnitude, .type == "earthquake")
-    query.filter.operations = [.insert, .update]
-    let cursor = try await start(database, file)
-    write("alerting after \(cursor)")
-    for try await change in database.changes(query, after: cursor) {
-      if let text = alert(change, magnitude: magnitude, now: Date()) {
-        try await send(text, to: url)
-        write(text)
-      }
-      // Saved after the message is sent: a program that is killed in between sends it twice, not never.
-      try "\(change.cursor)".write(to: file, atomically: true, encoding: .utf8)
+    var rule = AlertRule()
+    rule.filter.minimumMagnitude = magnitude
+    rule.filter.newerThan = .seconds(3600)
+    // The database keeps under the name what was told. An alert whose program is killed before the next one comes again,
+    // with the same id.
+    for try await alert in database.alerts(rule, named: arguments[2]) {
+      try await send(alert, to: url)
+      write(alert.text)
     }
-  }
-
-  /// The saved cursor, or the present end of the history.
-  private static func start(_ database: QuakeDatabase, _ file: URL) async throws -> HistoryCursor {
-    if let text = try? String(contentsOf: file, encoding: .utf8), let saved = HistoryCursor(text) {
-      return saved
-    }
-    return HistoryCursor(token: try await database.latestToken())
-  }
-
-  /// The message for a change; nil if it is none to wake somebody for.
-  private static func alert(_ change: Change, magnitude: Double, now: Date) -> String? {
-    guard let event = change.new, let value = event.magnitude, value >= magnitude,
-      (change.old?.magnitude ?? -.infinity) < magnitude,
-      let time = event.time, now.timeIntervalSince(time.date) < 3600
-    else { return nil }
-    return "M\(value) \(event.place ?? "unknown place") at \(time)"
   }
 
   /// Sends a message. Tries again, ever more slowly, until the server accepts it.
-  private static func send(_ text: String, to url: URL) async throws {
+  private static func send(_ alert: Alert, to url: URL) async throws {
     var request = URLRequest(url: url, timeoutInterval: 20)
     request.httpMethod = "POST"
-    request.httpBody = Data(text.utf8)
+    request.setValue(alert.id, forHTTPHeaderField: "Idempotency-Key")
+    request.httpBody = Data(alert.text.utf8)
     var pause = 1
     while true {
       let answer = try? await URLSession.shared.data(for: request)

@@ -3,9 +3,9 @@ package import QuakeModel
 /// What a consumer's receiver gets: a change, or a step of the conversation about an earthquake.
 ///
 /// Whatever a sink needs is in it, so that a message that waits in the database needs nothing else to be delivered.
-package struct Message: Hashable, Sendable {
+public struct Message: Hashable, Sendable {
   /// What it tells.
-  package enum Kind: String, CaseIterable, Sendable {
+  public enum Kind: String, CaseIterable, Sendable {
     /// A change, as `quake-watch` without conversations delivers it.
     case change
     /// The earthquake passed for the first time.

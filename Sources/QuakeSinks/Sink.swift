@@ -21,7 +21,7 @@ extension Sink {
 package protocol SinkPlan: Sendable {
   /// What the sink delivers to, for people and without secrets.
   var shown: String { get }
-  /// The sink. Requests over HTTP run in `loop`.
+  /// The sink. Requests over HTTP run in `loop`: nothing of them happens before its next `run`.
   func sink(in loop: CurlLoop) -> any Sink
 }
 

@@ -9,6 +9,8 @@
 @_exported public import protocol Postgres.SQLDecodable
 @_exported public import protocol Postgres.SQLEncodable
 @_exported public import struct Postgres.SQLRow
+@_exported public import struct QuakeConsumers.Alert
+@_exported public import struct QuakeConsumers.AlertRule
 @_exported public import enum QuakeHistory.HistoryBound
 @_exported public import struct QuakeHistory.HistoryQuery
 @_exported public import struct QuakeImport.ImportOptions

@@ -6,7 +6,7 @@ import QuakeTool
 enum WatchTool {
   private static let consumers = Command(
     "quake-watch", purpose: "deliver changes and alerts to consumers", version: productVersion,
-    options: Tool.commonOptions, subcommands: [RunCommand.table],
+    options: Tool.commonOptions, subcommands: [RunCommand.table, RehearseCommand.table],
     environment: DatabaseAccess.environment + CommandConfiguration.environment
       + CommandVariables.help,
     exitStatuses: WatchCommand.table.exitStatuses)
@@ -21,6 +21,11 @@ enum WatchTool {
     Tool.run(
       consumers,
       complete: { try CommandConfiguration.complete($0, &$1, allowsSections: true) },
-      body: { arguments, diagnostics in try RunCommand(arguments, diagnostics).run() })
+      body: { arguments, diagnostics in
+        switch arguments.subcommand.first {
+        case RehearseCommand.table.name: try RehearseCommand(arguments, diagnostics).run()
+        default: try RunCommand(arguments, diagnostics).run()
+        }
+      })
   }
 }

@@ -79,7 +79,7 @@ Priority: optional
 Maintainer: $maintainer
 Installed-Size: $(find "$root/usr" "$root/etc" -type f -printf '%s\n' | awk '{ s += int(($1 + 1023) / 1024) } END { print s }')
 Depends: $libraries, libcurl4, systemd, init-system-helpers (>= 1.54~)
-Recommends: postgresql, ca-certificates
+Recommends: postgresql, ca-certificates, libmosquitto1
 Description: earthquakes from live feeds in PostgreSQL
  The worker quake-ingest polls feeds of earthquakes, such as those of the
  USGS, and imports each snapshot into PostgreSQL with its history. The other

@@ -1,6 +1,8 @@
 #ifndef QUAKE_CLIBCURL_H
 #define QUAKE_CLIBCURL_H
 
+#include "CLibmosquitto.h"
+
 #include <curl/curl.h>  // types and constants; the program is not linked with the library
 
 // libcurl, loaded when the first request needs it: it would double the memory of a program that follows a

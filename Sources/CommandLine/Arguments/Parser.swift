@@ -380,4 +380,11 @@ package enum Environment {
   package static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }
+
+  /// Whether libcurl may use a proxy, because one of the variables that it reads names one.
+  package static var namesProxy: Bool {
+    ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
+      value($0)?.isEmpty == false
+    }
+  }
 }

@@ -1,37 +1,47 @@
-package import QuakeModel
+public import QuakeModel
 
 /// A step of the conversation about an earthquake.
-package struct Alert: Sendable {
+public struct Alert: Sendable {
+  /// What a message tells.
+  public typealias Kind = Message.Kind
+
   /// `opened`, `updated`, `retracted` or `closed`.
-  package let kind: Message.Kind
+  public let kind: Kind
   /// The conversation's id, for its life: token and position of the change by which the earthquake first passed.
-  package let conversation: String
+  public let conversation: String
   /// The number of the message in its conversation, from 1.
-  package let number: Int
+  public let number: Int
   /// The earthquake as the store shows it now; nil if it was deleted.
-  package let event: EventRecord?
+  public let event: EventRecord?
   /// What was told before; nil in the first message.
-  package let told: Told?
+  public let told: Told?
   /// The transaction that it tells of.
-  package let token: ChangeToken
+  public let token: ChangeToken
   /// Its commit time; or when the conversation's time was over.
-  package let at: Timestamp
+  public let at: Timestamp
   /// The conversation that goes on with the earthquake, if this one ends because both are about the same.
-  package let mergedInto: String?
+  public let mergedInto: String?
   /// Whether the message before retracted the earthquake.
-  package let isAfterRetraction: Bool
+  public let isAfterRetraction: Bool
 
   /// What a message told of an earthquake.
-  package struct Told: Hashable, Sendable {
-    package var code: String
-    package var time: Timestamp?
-    package var magnitude: Double?
-    package var depth: Double?
-    package var latitude: Double?
-    package var longitude: Double?
-    package var place: String?
+  public struct Told: Hashable, Sendable {
+    /// The event that the earthquake was shown as.
+    public var code: String
+    /// Origin time.
+    public var time: Timestamp?
+    /// Its magnitude.
+    public var magnitude: Double?
+    /// Kilometres.
+    public var depth: Double?
+    /// Degrees north.
+    public var latitude: Double?
+    /// Degrees east.
+    public var longitude: Double?
+    /// Its place in words.
+    public var place: String?
     /// The source of the event that is shown (`quake.source`).
-    package var agency: String?
+    public var agency: String?
 
     package init(code: String) { self.code = code }
 
@@ -64,8 +74,8 @@ package struct Alert: Sendable {
   }
 
   /// The message's id, the same whenever it is made.
-  package var id: String { "\(conversation)-\(number)" }
+  public var id: String { "\(conversation)-\(number)" }
 
   /// The id of the message before in the conversation; nil for the first.
-  package var supersedes: String? { number > 1 ? "\(conversation)-\(number - 1)" : nil }
+  public var supersedes: String? { number > 1 ? "\(conversation)-\(number - 1)" : nil }
 }

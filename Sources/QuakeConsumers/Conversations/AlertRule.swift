@@ -1,30 +1,31 @@
 internal import Basics
-package import QuakeModel
+public import QuakeModel
 
 /// When a consumer tells of an earthquake, and of what becomes of it.
-package struct AlertRule: Sendable {
+public struct AlertRule: Sendable {
   /// Which events pass. Its conditions on changes, such as authors, do not count.
-  package var filter = EventFilter()
+  public var filter = EventFilter()
   /// Of how much the magnitude must change to be told.
-  package var magnitudeStep = 0.3
+  public var magnitudeStep = 0.3
   /// Of how many kilometres the depth must change to be told.
-  package var depthStep = 20.0
+  public var depthStep = 20.0
   /// How many kilometres the epicentre must move to be told.
-  package var placeStep = 50.0
+  public var placeStep = 50.0
   /// How far below the least magnitude an earthquake that was told must fall to be retracted.
-  package var hysteresis = 0.2
+  public var hysteresis = 0.2
   /// How long an earthquake that passes waits for an association with one that was told already.
-  package var settle = Duration.zero
+  public var settle = Duration.zero
   /// How long after the origin time nothing more is told.
-  package var closesAfter = Duration.seconds(7 * 86_400)
+  public var closesAfter = Duration.seconds(7 * 86_400)
   /// What is not told first at night; nil: the night is as the day.
   package var night: Night?
   /// Whether aftershocks must be stronger than others to be told; see `AftershockZone`.
-  package var quietsAftershocks = false
+  public var quietsAftershocks = false
   /// Whether an earthquake is not told whose origin time is before that of one that was told.
-  package var isNewestOnly = false
+  public var isNewestOnly = false
 
-  package init() {}
+  /// The rule of a consumer without keys.
+  public init() {}
 
   /// The hours in which only strong earthquakes are told.
   package struct Night: Sendable {

@@ -4,7 +4,7 @@ internal import QuakeModel
 extension Alert {
   /// One sentence in plain English that says what the message tells and what was told before, on one line. It is not
   /// cut.
-  package var text: String {
+  public var text: String {
     let text =
       switch kind {
       case .retracted: "Retracted: \(earthquake): \(reason)"
@@ -34,8 +34,8 @@ extension Alert {
 
   private var update: String {
     guard let present, let told else { return earthquake }
-    var text =
-      Self.magnitude(present.magnitude) + was(\.magnitude, present, told) { Self.magnitude($0, $1) }
+    var text = Self.magnitude(present.magnitude, told.magnitude)
+    text += was(\.magnitude, present, told) { Self.magnitude($0, $1) }
     text += ": " + Self.place(present)
     if let distance = Self.distance(present, told), distance >= 0.5 {
       text += ", moved by \(Self.number(distance.rounded())) km"

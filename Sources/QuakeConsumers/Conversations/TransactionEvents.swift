@@ -13,8 +13,8 @@ struct TransactionEvents {
     var passed: Int64?
     /// The event after its last change; nil if it was deleted.
     var event: EventRecord?
-    /// What superseded the event before, if that has changed.
-    var former: String?
+    /// What superseded the event before.
+    let former: String?
   }
 
   private var entries: [String: Entry] = [:]
@@ -48,9 +48,7 @@ struct TransactionEvents {
     let position = change.position
     if entries[code] == nil {
       codes.append(code)
-      entries[code] = Entry(
-        position: position,
-        former: change.old?.supersededBy.flatMap { $0 == change.new?.supersededBy ? nil : $0 })
+      entries[code] = Entry(position: position, former: change.old?.supersededBy)
     }
     entries[code]?.event = change.new
     if passes, entries[code]?.passed == nil { entries[code]?.passed = position }
@@ -59,7 +57,7 @@ struct TransactionEvents {
   /// The position of the change by which an event passed; nil if it does not pass, or has not changed.
   func passed(_ code: String) -> Int64? { entries[code]?.passed }
 
-  /// What superseded an event before the transaction, if that has changed.
+  /// What superseded an event before the transaction, if the transaction has changed the event.
   func former(_ code: String) -> String? { entries[code]?.former }
 
   // MARK: - After the transaction
@@ -78,16 +76,14 @@ struct TransactionEvents {
     return event
   }
 
-  /// The event that lists show in place of one, after the transaction; nil if they show none.
-  mutating func shown(
-    insteadOf code: String, _ read: (String) throws -> EventRecord?
-  ) rethrows -> EventRecord? {
+  /// The code at the end of the chain of events that supersede one another, after the transaction; nil if they are a
+  /// circle. The event need not exist.
+  mutating func end(
+    of code: String, _ read: (String) throws -> EventRecord?
+  ) rethrows -> String? {
     var next = code
     for _ in 0..<Self.longestChain {
-      guard let event = try event(next, read) else { return nil }
-      guard let successor = event.supersededBy else {
-        return event.has(.withdrawnAt) ? nil : event
-      }
+      guard let successor = try event(next, read)?.supersededBy else { return next }
       next = successor
     }
     return nil

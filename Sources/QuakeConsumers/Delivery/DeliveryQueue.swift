@@ -186,7 +186,7 @@ package struct DeliveryQueue: Sendable {
     }
     inBatch = []
     var batch: [Int64] = []
-    while batch.count < settings.batch, let number = nextReady() {
+    while batch.count < settings.batch, let number = nextReady(at: now) {
       let isAlone = items[number]?.isAlone == true
       if isAlone, !batch.isEmpty { break }
       ready.removeFirst()
@@ -202,11 +202,12 @@ package struct DeliveryQueue: Sendable {
     return batch
   }
 
-  /// The first of what is ready: without what was removed meanwhile, and without the second ones of their subjects that
-  /// an earlier batch has left.
-  private mutating func nextReady() -> Int64? {
+  /// The first of what is ready: without what was removed or tried meanwhile, and without the second ones of their
+  /// subjects that an earlier batch has left.
+  private mutating func nextReady(at now: Duration) -> Int64? {
     while let number = ready.first {
-      if let item = items[number], !isTried(number), let line = subjects[item.subject],
+      if let item = items[number], !isTried(number), item.due <= now,
+        let line = subjects[item.subject],
         line.first == number || isFollowing(number, in: line)
       {
         return number

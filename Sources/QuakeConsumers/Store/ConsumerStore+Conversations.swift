@@ -10,17 +10,16 @@ extension ConsumerStore {
       where: "c.consumer = \(consumer) and c.state <> 'closed'", over: connection)
   }
 
-  /// The closed conversation of a consumer in which an event is or was the earthquake.
-  package func closedConversation(
-    of consumer: String, about code: String, over connection: Connection
-  ) throws -> Conversation? {
+  /// The closed conversations of a consumer in which events are or were the earthquake.
+  package func closedConversations(
+    of consumer: String, about codes: [String], over connection: Connection
+  ) throws -> [Conversation] {
     try Self.conversations(
       where: """
-        c.consumer = \(consumer) and c.state = 'closed' and c.id = (
+        c.consumer = \(consumer) and c.state = 'closed' and c.id in (
           select e.conversation from quake.conversation_event e
-           where e.consumer = \(consumer) and e.code = \(code))
-        """, over: connection
-    ).first
+           where e.consumer = \(consumer) and e.code = any (\(codes)::text[]))
+        """, over: connection)
   }
 
   /// The conversations of consumers that are not closed, and of which nothing is told.

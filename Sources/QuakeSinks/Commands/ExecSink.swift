@@ -47,7 +47,13 @@ final class ExecSink: Sink {
     return values
   }
 
-  func end() { bury() }
+  /// Commands that nobody waits for would stay as zombies while the program runs. SIGKILL ends them in no time, unless
+  /// the kernel is busy with one.
+  func end() {
+    var waiting = leaving.flatMap(\.descriptors).filter { $0.events & Int16(POLLIN) != 0 }
+    if !waiting.isEmpty { poll(&waiting, nfds_t(waiting.count), 100) }
+    bury()
+  }
 
   fileprivate func leave(_ child: RunningChild) {
     leaving.append(child)

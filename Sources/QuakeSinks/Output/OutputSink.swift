@@ -37,6 +37,8 @@ private final class OutputAttempt: DeliveryAttempt {
     self.output = output
   }
 
+  deinit { cancel() }
+
   var descriptors: [pollfd] {
     [pollfd(fd: output.descriptor, events: Int16(POLLOUT), revents: 0)]
   }

@@ -1,7 +1,7 @@
 internal import Basics
 
 /// The address of a receiver, with a form without its secrets.
-package struct ReceiverURL: Hashable, Sendable {
+package struct ReceiverURL: Hashable, Sendable, CustomStringConvertible {
   /// Why a text is no such address.
   package struct Invalid: Error, Equatable {
     /// The expected form, for the end of a sentence.
@@ -18,6 +18,8 @@ package struct ReceiverURL: Hashable, Sendable {
   let host: String
   /// What answers and errors must not repeat.
   let secrets: [String]
+
+  package var description: String { shown }
 
   /// Reads an address of http or https.
   package init(_ text: String) throws(Invalid) {

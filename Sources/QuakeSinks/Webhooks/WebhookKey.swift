@@ -1,9 +1,8 @@
+internal import Basics
 internal import CLibcrypto
 
 /// A key that signs requests, as Standard Webhooks prescribes: `whsec_` and base64.
-///
-/// It has no description, so that no message can contain it.
-package struct WebhookKey: Hashable, Sendable {
+package struct WebhookKey: Hashable, Sendable, CustomStringConvertible {
   /// Why a text holds no keys. The line may be a secret, so only its number is named.
   package struct Invalid: Error, Equatable {
     /// The line, from 1; 0: the whole text.
@@ -19,6 +18,9 @@ package struct WebhookKey: Hashable, Sendable {
   private static let beginning = Array("whsec_".utf8)
 
   private let bytes: [UInt8]
+
+  /// Nothing of it, so that no message can contain it.
+  package var description: String { MaskedText.mask }
 
   /// The keys of a file: one or, while they are changed, two, a line each. Empty lines are ignored.
   package static func read(_ file: [UInt8]) throws(Invalid) -> [WebhookKey] {

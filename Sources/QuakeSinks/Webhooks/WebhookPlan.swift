@@ -20,7 +20,8 @@ package struct WebhookPlan: SinkPlan {
   /// Whether redirects are followed from https to http, to an address that is nearer to this machine than the server
   /// that redirects, and to another host with `headers`.
   package var trustsRedirects = false
-  /// Whether libcurl may use a proxy from the environment.
+  /// Whether libcurl may use a proxy from the environment (`Environment.namesProxy`). The address of a connection is
+  /// then that of the proxy, and only literal addresses in redirects are checked.
   package var mayUseProxy = false
   /// A PEM file with the certificate authorities to trust instead of the system's.
   package var certificateAuthorityFile: String?

@@ -51,22 +51,28 @@ final class ReconnectingFollower {
   ///
   /// - Parameters:
   ///   - waiting: Whether to wait for one at the end of the history, or return without any.
+  ///   - deadline: When to return without one; nil: never.
   ///   - body: Gets each change, in commit order.
   /// - Returns: Whether the end of the history was reached.
   /// - Throws: `PostgresError` if the first connection cannot be made, or of kind `interrupted`;
   ///   `StoreError`. A connection that is lost later is made again.
-  func readPage(waiting: Bool, _ body: (Change) throws -> Void) throws -> Bool {
+  func readPage(
+    waiting: Bool, until deadline: Deadline? = nil, _ body: (Change) throws -> Void
+  ) throws -> Bool {
     try perform { _ in
       while true {
         if follower.isAtEnd {
           guard waiting else { return true }
-          guard try follower.wait(wake: wake) != .woken else {
-            throw Self.interrupted
+          switch try follower.wait(until: deadline, wake: wake) {
+          case .woken: throw Self.interrupted
+          case .timedOut: return true
+          case .ready: break
           }
         }
         let before = follower.cursor
         let isAtEnd = try follower.readPage(body)
         if follower.cursor != before { return isAtEnd }
+        if isAtEnd, deadline?.hasPassed == true { return true }
       }
     }
   }

@@ -57,14 +57,9 @@ struct ImportSettings {
         ?? Int(IngestCommand.totalTimeout(of: arguments.subcommand.first).pollTimeout) : nil
     options.trustsRedirects =
       arguments.takes("allow-any-redirect") && arguments.flag("allow-any-redirect")
-    options.mayUseProxy = proxyVariables.contains { Environment.value($0)?.isEmpty == false }
+    options.mayUseProxy = Environment.namesProxy
     return options
   }
-
-  /// The variables that libcurl reads.
-  private static let proxyVariables = [
-    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
-  ]
 
   private static func centre(_ arguments: ParsedArguments) throws -> DataCentre? {
     guard let name = arguments.string("source") else { return nil }

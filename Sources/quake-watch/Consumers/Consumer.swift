@@ -35,6 +35,8 @@ final class Consumer {
   var owed = 0
   var gate: MessageGate
   private var book: ConversationBook?
+  /// Where the book looks for conversations that are closed.
+  private var recorded: StoredConversations?
   /// Whether a failure was reported, and no success since.
   var isReported = false
   /// Until when no other failure is reported: a receiver may fail often.
@@ -56,7 +58,7 @@ final class Consumer {
   /// Begins anew where the database says, with the conversations that are there.
   func restart(
     _ configuration: ConsumerConfiguration, _ state: ConsumerStore.State,
-    muted: Set<String>, book: ConversationBook?
+    muted: Set<String>, _ recorded: StoredConversations, book: ConversationBook?
   ) {
     if configuration.rate != self.configuration.rate {
       gate = MessageGate(configuration.rate, total: state.heldBack)
@@ -64,6 +66,7 @@ final class Consumer {
     gate.restart(total: state.heldBack, muted: muted)
     self.configuration = configuration
     self.book = book
+    self.recorded = recorded
     seen = state.cursor
     cursor = state.cursor
     stored = state.cursor
@@ -86,6 +89,11 @@ final class Consumer {
   }
 
   // MARK: - Changes
+
+  /// Reads what the book needs for the changes of a page.
+  func prepare(for changes: [Change]) throws {
+    if book != nil { try recorded?.prepare(for: changes) }
+  }
 
   /// Takes a change, if it has not seen it.
   func take(_ change: Change, into page: PageBuilder) throws {
@@ -127,6 +135,7 @@ final class Consumer {
   func store(into page: PageBuilder) {
     guard book != nil, let (changed, removed) = book?.takeUnstored() else { return }
     page.store(changed, removed, of: self)
+    recorded?.forget()
   }
 
   private func tell(_ alerts: [Alert], into page: PageBuilder) {

@@ -53,7 +53,7 @@ extension ConsumerConfiguration {
         "pager-alert", "LEVEL,...", repeatable: true,
         help: "events with these PAGER alert levels"),
       .flag("alert", help: "tell of earthquakes, and not of changes"),
-    ] + AlertKeys.options + SinkKeys.options + [
+    ] + AlertKeys.options + SinkKeys.options + MQTTKeys.options + [
       .value("at-once", "N", default: "8", help: "attempts under way; of commands 1"),
       .value("batch", "N", default: "1", help: "messages in one request or command"),
       .value("give-up", "DURATION", default: "24h", help: "park a message after this time"),

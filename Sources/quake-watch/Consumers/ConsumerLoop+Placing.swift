@@ -69,9 +69,10 @@ extension ConsumerLoop {
     for consumer in all {
       guard let state = states[consumer.name] else { continue }
       let configuration = configurations[consumer.name] ?? consumer.configuration
+      let recorded = StoredConversations(of: consumer.name, store, connection)
       consumer.restart(
-        configuration, state, muted: muted[consumer.name] ?? [],
-        book: try book(configuration, after: state.cursor.token, over: connection))
+        configuration, state, muted: muted[consumer.name] ?? [], recorded,
+        book: try book(configuration, after: state.cursor.token, recorded, over: connection))
     }
     try replaceOwed(of: all, states, over: connection)
     for group in Self.groups(all.filter { $0.place == .behind }, newest: follower.cursor) {
@@ -80,15 +81,14 @@ extension ConsumerLoop {
   }
 
   private func book(
-    _ configuration: ConsumerConfiguration, after token: ChangeToken, over connection: Connection
+    _ configuration: ConsumerConfiguration, after token: ChangeToken,
+    _ recorded: StoredConversations, over connection: Connection
   ) throws -> ConversationBook? {
     guard let rule = configuration.rule else { return nil }
     return ConversationBook(
       rule: rule,
       conversations: try store.openConversations(of: configuration.name, over: connection),
-      after: token,
-      source: StoredConversations(
-        consumer: configuration.name, store: store, connection: connection))
+      after: token, source: recorded)
   }
 
   /// Gives the sender what the database says that is owed.
@@ -276,20 +276,5 @@ extension ConsumerLoop {
     try restart(
       all.filter { states[$0.name] != nil }, states,
       Dictionary(uniqueKeysWithValues: changed.map { ($0.name, $0) }), over: connection)
-  }
-}
-
-/// Where a consumer's conversations find what they do not keep in memory.
-struct StoredConversations: ConversationSource {
-  let consumer: String
-  let store: ConsumerStore
-  let connection: Connection
-
-  func event(_ code: String, after token: ChangeToken) throws -> EventRecord? {
-    try RecordedEvents(connection: connection).event(code, after: token)
-  }
-
-  func closedConversation(of code: String) throws -> Conversation? {
-    try store.closedConversation(of: consumer, about: code, over: connection)
   }
 }

@@ -39,6 +39,8 @@ final class ConsumerLoop {
   var unrecorded: [(key: ConsumerKey, attempt: Int)] = []
   var hasBegun = false
   private var isDone = false
+  /// Whether the memory that the last work took was returned, and nothing was done since.
+  private var hasReleased = false
   private var notices = PeriodicTimer(.seconds(2))
   private var life = PeriodicTimer(.seconds(10))
   private var lastRead = Duration.zero
@@ -124,7 +126,8 @@ final class ConsumerLoop {
     reports.session(of: follower)
     reports.polling(of: follower)
     guard !consumers.isEmpty else { throw Self.hasNone }
-    if isIdle { quake_release_idle_memory() }
+    if isIdle, !hasReleased { quake_release_idle_memory() }
+    hasReleased = isIdle
     let outcome = try follower.wait(until: Deadline(after: pause(isIdle)), wake: wake.descriptor)
     switch outcome {
     case .woken:
@@ -184,6 +187,7 @@ final class ConsumerLoop {
     over connection: Connection
   ) throws {
     let page = PageBuilder()
+    for member in members { try member.prepare(for: changes) }
     for change in changes {
       for member in members { try member.take(change, into: page) }
     }

@@ -22,9 +22,11 @@ enum SinkKeys {
     .flag("allow-private", help: "follow redirects to private addresses"),
   ]
 
-  private static let receivers = ["exec", "exec-batch", "output", "webhook", "webhook-file"]
+  private static let receivers = [
+    "exec", "exec-batch", "output", "webhook", "webhook-file", "mqtt",
+  ]
   private static let ofWebhooks = [
-    "secret-file", "header-file", "gzip", "ca-file", "allow-private",
+    "secret-file", "header-file", "gzip", "allow-private",
   ]
 
   /// The sink that the keys of a section describe.
@@ -39,6 +41,13 @@ enum SinkKeys {
     let isWebhook = given[0].hasPrefix("webhook")
     for name in ofWebhooks where keys.isGiven(name) && !isWebhook {
       throw keys.contradiction("key '\(name)' is for consumers with a webhook")
+    }
+    let isBroker = given[0] == "mqtt"
+    for option in MQTTKeys.options where keys.isGiven(option.name) && !isBroker {
+      throw keys.contradiction("key '\(option.name)' is for consumers with a broker (mqtt)")
+    }
+    if keys.isGiven("ca-file"), !isWebhook, !isBroker {
+      throw keys.contradiction("key 'ca-file' is for consumers with a webhook or a broker")
     }
     let form = try form(keys, of: consumer)
     switch given[0] {
@@ -62,6 +71,8 @@ enum SinkKeys {
           "key 'batch' needs exec-batch: exec runs a command for each message")
       }
       return plan
+    case "mqtt":
+      return try MQTTKeys.plan(keys, form, of: consumer) { try contents(of: $0, keys) }
     default: return try webhook(keys, form)
     }
   }

@@ -10,6 +10,17 @@ func follow(
   }
 }
 
+/// Tells of each strong earthquake, and of what becomes of it.
+func alert(
+  _ database: QuakeDatabase, send: (_ text: String, _ id: String) async throws -> Void
+) async throws {
+  var rule = AlertRule()
+  rule.filter.minimumMagnitude = 6
+  for try await alert in database.alerts(rule, named: "duty") {
+    try await send(alert.text, alert.id)
+  }
+}
+
 /// Keeps rows of the events up to date, greatest magnitude first.
 func show(_ database: QuakeDatabase, draw: ([String]) async throws -> Void) async throws {
   var query = EventQuery()

@@ -15,136 +15,182 @@ import Testing
     try scene.database.psql(
       """
       insert into quake.quake (code, time, magnitude, depth, latitude, longitude, place, url) values
-        ('old', now() - interval '2 days', 7.5, 10, 46, 14, 'Long ago', null),
         ('small', now() - interval '5 min', 4.4, 10, 46, 14, 'Small', null),
         ('us1', now() - interval '5 min', 6.4, 12, 46, 14.25, '<"&>ž $(touch ran)`touch ran`',
          'https://example.org/us1?a=b&c=d');
       """)
   }
 
-  /// The blocks of commands in the part with this title.
-  private func blocks(_ title: String) throws -> [String] {
-    let part = try #require(
-      "### When\n\(text)".components(separatedBy: "### \(title)\n").dropFirst().first)
-    return part.components(separatedBy: "\n### ")[0].components(separatedBy: "```sh\n").dropFirst()
-      .map { $0.components(separatedBy: "```")[0] }
+  /// The blocks in a language in the part with this title.
+  private func blocks(_ title: String, _ language: String) throws -> [String] {
+    let part = try #require(text.components(separatedBy: "### \(title)\n").dropFirst().first)
+    return part.components(separatedBy: "\n### ")[0].components(separatedBy: "```\(language)\n")
+      .dropFirst().map { $0.components(separatedBy: "```")[0] }
   }
 
   /// A program that writes its arguments and its input to the file `sent`.
   private func standIn(_ name: String) throws {
     let path = try scene.folder.write(
-      name, "#!/bin/sh\n{ printf '%s\\n' \"$@\"; cat; } >> '\(scene.file("sent"))'\n")
+      name,
+      "#!/bin/sh\n{ printf '%s\\n' \"$@\"; cat; echo end; } >> '\(scene.file("sent"))'\n")
     try #require(chmod(path, 0o755) == 0)
   }
 
-  /// Runs the watcher of the document over the whole history, with an alert whose addresses lead here.
-  private func run(_ alert: String?, _ watcher: String, here: [String: String] = [:]) throws {
+  /// Runs the consumer of a recipe over the whole history, with addresses that lead here.
+  private func run(_ title: String, here: [String: String] = [:]) throws -> ToolProcess {
     func local(_ text: String) -> String {
       here.reduce(text) { $0.replacing($1.key, with: $1.value) }
     }
-    if let alert {
-      #expect(alert.hasPrefix("#!/bin/sh\n"))
-      try scene.folder.write("alert", local(alert))
-    }
-    let commands = local(watcher).trimmingCharacters(in: .newlines)
-    #expect(commands.contains("quake-watch "))
-    let outcome = try Tools.shell(
-      "PATH='\(scene.folder.path)':$PATH; \(commands) --from-start --no-follow",
+    let section = local(try #require(blocks(title, "ini").first))
+    #expect(section.hasPrefix("[consumer "))
+    let file = try scene.folder.write("quakes.conf", section + "from = oldest\n")
+    return try Tools.startShell(
+      "PATH='\(scene.folder.path)':$PATH; exec quake-watch run --config '\(file)'",
       environment: ["DATABASE_URL": scene.database.conninfo], folder: scene.folder.path)
-    #expect(outcome.status == 0)
-    #expect(outcome.errors.isEmpty && outcome.output.isEmpty, "\(outcome.errors)")
+  }
+
+  /// The body of the only request that a consumer makes before the earthquake is deleted.
+  private func body(
+    _ title: String, _ server: ScriptedServer, here: [String: String] = [:]
+  ) throws -> (request: ScriptedServer.Request, body: JSONLine) {
+    let watcher = try run(title, here: here)
+    func waitForRequest(_ count: Int) throws {
+      try eventually("request \(count) of the recipe for \(title)") {
+        watcher.takeIn()
+        try #require(!watcher.hasEnded, "\(watcher.errorText)")
+        return server.requests.count >= count
+      }
+    }
+    try waitForRequest(1)
+    try scene.database.psql("delete from quake.quake where code = 'us1';")
+    try waitForRequest(2)
+    #expect(server.requests.count == 2)
+    checkNothingRan()
+    return (server.requests[0], try JSONLine(server.requests[0].body))
+  }
+
+  private func checkNothingRan() {
     #expect(
       !FileManager.default.fileExists(atPath: scene.file("ran")), "text of an event was run")
   }
 
-  private var watcher: String {
-    get throws { try #require(blocks("When").first) }
+  /// What a stand-in has got, when it has got that many.
+  private func sent(_ count: Int, by watcher: ToolProcess) throws -> [String] {
+    try eventually("the command has run \(count) times") {
+      watcher.takeIn()
+      try #require(!watcher.hasEnded, "\(watcher.errorText)")
+      return try scene.lines(of: "sent").count { $0 == "end" } >= count
+    }
+    checkNothingRan()
+    return try scene.lines(of: "sent")
   }
 
-  private static let line = "<\"&>ž $(touch ran)`touch ran` (us1): depth 12 km"
+  private static let place = "<\"&>ž $(touch ran)`touch ran`"
+  private static let url = "https://example.org/us1?a=b&c=d"
 
-  @Test func theRecipeForMailSendsOne() throws {
+  @Test func theRecipeForSlackSendsAMessage() throws {
+    let server = try ScriptedServer { _, client in client.answer(200, [], "ok") }
+    try scene.folder.write("slack", "http://127.0.0.1:\(server.port)/services/T/B/x\n")
+    let (request, message) = try body("Slack", server)
+    #expect(request.target == "/services/T/B/x")
+    #expect(request.headers["content-type"] == "application/json")
+    #expect(message.string("text") == "Earthquake M 6.4")
+    let block = try #require(message.objects("blocks")?.first)
+    #expect(block.string("type") == "section" && block["text"]?.string("type") == "plain_text")
+    #expect(block["text"]?.string("text")?.contains(Self.place) == true, "\(message.text)")
+  }
+
+  @Test func theRecipeForMailSendsAThread() throws {
     try standIn("sendmail")
-    let alert = try #require(blocks("Mail").first)
-    try run(
-      alert, watcher,
-      here: ["/usr/sbin/sendmail": "sendmail", "duty@example.org": "me@example.org"])
-    let mail = try scene.lines(of: "sent")
-    #expect(mail[..<3] == ["-t", "To: me@example.org", "Subject: Earthquake M 6.4"])
-    #expect(mail.count == 6 && mail[4].contains("M  6.4  \(Self.line)"), "\(mail)")
-    #expect(mail[5] == "https://example.org/us1?a=b&c=d")
+    let script = try #require(blocks("Mail", "sh").first)
+    let path = try scene.folder.write(
+      "mail", script.replacing("/usr/sbin/sendmail", with: scene.file("sendmail")))
+    try #require(chmod(path, 0o755) == 0)
+    let watcher = try run("Mail")
+    let mail = try sent(1, by: watcher)
+    try scene.database.psql("update quake.quake set magnitude = 7 where code = 'us1';")
+    let next = try sent(2, by: watcher).dropFirst(mail.count)
+    #expect(mail[..<3] == ["-t", "To: duty@example.org", "Subject: Earthquake M 6.4"])
+    #expect(mail.contains { $0.contains(Self.place) } && mail.contains(Self.url))
+    #expect(next.contains("Subject: Earthquake M 7.0"))
+    func fields(_ name: String, _ lines: some Sequence<String>) -> [String] {
+      lines.filter { $0.hasPrefix(name + ": <") && $0.hasSuffix("@quakes.example.org>") }
+    }
+    #expect(fields("References", mail) == fields("References", next))
+    #expect(fields("References", mail).count == 1)
+    #expect(Set(fields("Message-ID", mail + next)).count == 2)
   }
 
   @Test func theRecipeForNtfySendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "{}") }
-    let alert = try #require(blocks("ntfy").first)
-    try run(alert, watcher, here: ["https://ntfy.sh": "http://127.0.0.1:\(server.port)"])
-    let request = try #require(server.requests.first)
-    #expect(server.requests.count == 1 && request.target == "/quakes-3f9c1b7a")
-    #expect(request.headers["title"] == "Earthquake M 6.4")
-    #expect(request.headers["priority"] == "urgent")
-    #expect(request.headers["click"] == "https://example.org/us1?a=b&c=d")
-    #expect(request.body.contains(Self.line), "\(request.body)")
+    let (request, message) = try body(
+      "ntfy", server, here: ["https://ntfy.sh": "http://127.0.0.1:\(server.port)"])
+    #expect(request.target == "/")
+    #expect(message.string("topic") == "quakes-3f9c1b7a")
+    #expect(message.string("title") == "Earthquake M 6.4")
+    #expect(message.string("message")?.contains(Self.place) == true)
+    #expect(message.string("click") == Self.url)
   }
 
   @Test func theRecipeForTelegramSendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "{}") }
-    try scene.folder.write("telegram-token", "12:ab\n")
-    let alert = try #require(blocks("Telegram").first)
-    try run(alert, watcher, here: ["https://api.telegram.org": "http://127.0.0.1:\(server.port)"])
-    let request = try #require(server.requests.first)
-    #expect(server.requests.count == 1 && request.target == "/bot12:ab/sendMessage")
-    var form = URLComponents()
-    form.percentEncodedQuery = request.body.replacing("+", with: "%20")
-    let items = form.queryItems ?? []
-    #expect(items.first?.value == "123456789")
-    let message = items.last?.value ?? ""
-    #expect(
-      message.contains(Self.line) && message.hasSuffix(" https://example.org/us1?a=b&c=d"),
-      "\(message)")
+    try scene.folder.write("telegram", "http://127.0.0.1:\(server.port)/bot12:ab/sendMessage\n")
+    let (request, message) = try body("Telegram", server)
+    #expect(request.target == "/bot12:ab/sendMessage")
+    #expect(message.integer("chat_id") == 123_456_789)
+    #expect(message.string("text")?.contains(Self.place) == true)
+    #expect(message.string("text")?.hasSuffix(" " + Self.url) == true)
   }
 
-  @Test func theRecipeForSlackSendsAMessage() throws {
-    let server = try ScriptedServer { _, client in client.answer(200, [], "ok") }
-    try scene.folder.write("slack", "url = \"http://127.0.0.1:\(server.port)/services/T/B/x\"\n")
-    let alert = try #require(blocks("Slack").first)
-    try run(alert, watcher)
-    let request = try #require(server.requests.first)
-    #expect(server.requests.count == 1 && request.target == "/services/T/B/x")
-    #expect(request.headers["content-type"] == "application/json")
-    let message = try #require(JSONLine(request.body).string("text"))
-    #expect(message.contains("&lt;\"&amp;&gt;ž $(touch ran)`touch ran` (us1)"), "\(message)")
-    #expect(message.hasSuffix(" https://example.org/us1?a=b&amp;c=d"))
-  }
-
-  @Test func theRecipeForMQTTPublishesAMessage() throws {
-    try standIn("mosquitto_pub")
-    let alert = try #require(blocks("MQTT and Home Assistant").first)
-    try run(alert, watcher)
-    let sent = try scene.lines(of: "sent")
-    #expect(sent.dropLast() == ["-h", "127.0.0.1", "-q", "1", "-t", "quakes/alert", "-s"])
-    let change = try JSONLine(sent.last ?? "")
-    // The members that the templates of Home Assistant name.
-    #expect(change["new"]?.double("magnitude") == 6.4)
-    #expect(change["new"]?.string("place")?.hasPrefix("<\"&>ž") == true)
+  @Test(.enabled(if: Broker.isInstalled, "\(Broker.isMissing)"))
+  func theRecipeForMQTTPublishesAMessage() throws {
+    let broker = try Broker()
+    let client = try broker.subscriber(to: "quake/+")
+    let watcher = try run(
+      "Home Assistant with MQTT", here: ["mqtt://127.0.0.1": "mqtt://127.0.0.1:\(broker.port)"])
+    let line = try Broker.message(of: client).split(separator: " ", maxSplits: 2).map(String.init)
+    let message = try JSONLine(try #require(line.last))
+    // The members that the automation names.
+    #expect(message["event"]?.double("magnitude") == 6.4)
+    #expect(message.string("text")?.contains(Self.place) == true)
+    let sensor = try #require(try broker.retained("quake/home/newest").first)
+    #expect(sensor.contains("\"magnitude\":6.4"))
+    #expect(try broker.retained("homeassistant/#").count == 1)
+    #expect(!watcher.hasEnded, "\(watcher.errorText)")
   }
 
   @Test func theRecipeForASirenRunsItsCommand() throws {
     try standIn("aplay")
-    let siren = try #require(blocks("A siren on M6+").first)
-    // A second one, which is too far away.
-    try scene.insert("far")
-    try run(nil, siren)
-    #expect(try scene.lines(of: "sent")[..<2] == ["-q", "siren.wav"])
-    #expect(try scene.lines(of: "sent").count == 3, "once, and with the change as input")
+    // A second one, which is too far away, and a third one, which was too long ago.
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time, magnitude, latitude, longitude) values
+        ('far', now(), 7, 10, 10), ('old', now() - interval '1 hour', 7, 46, 14);
+      """)
+    let watcher = try run("A siren on M6+")
+    #expect(try sent(1, by: watcher)[..<2] == ["-q", "siren.wav"])
+    // The retraction makes no sound: it is delivered when nothing is owed any more.
+    try scene.database.psql("delete from quake.quake where code = 'us1';")
+    try eventually("the retraction is delivered") {
+      try scene.database.column(
+        """
+        select id from quake.conversation
+         where messages = 2 and not exists (select from quake.delivery)
+        """
+      ).count == 1
+    }
+    #expect(try sent(1, by: watcher).count { $0 == "end" } == 1)
   }
 
-  /// Each recipe has a test here.
+  /// Each recipe has a test here, but for the one that `ServiceClientTests` reads.
   @Test func allRecipesAreTested() {
     let titles = text.components(separatedBy: "\n### ").dropFirst().map {
       $0.components(separatedBy: "\n")[0]
     }
     #expect(
-      titles == ["Mail", "ntfy", "Telegram", "Slack", "MQTT and Home Assistant", "A siren on M6+"])
+      titles == [
+        "Slack", "Mail", "ntfy", "Telegram", "Home Assistant with MQTT",
+        "Home Assistant without a broker", "A siren on M6+",
+      ])
   }
 }

@@ -70,7 +70,7 @@ import Testing
     }
     let before = delivered
     try consumers("resume", "log")
-    let all = try database.column("select code from quake.change order by token, \"position\"")
+    let all = try database.column("select code from quake.change order by token_number, version")
     try expect(all)
     #expect(before.count < all.count)
 

@@ -27,6 +27,11 @@ import Testing
     }
   }
 
+  @Test func aKeyIsNeverWritten() throws {
+    let keys = try WebhookKey.read(Array("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz".utf8))
+    #expect("\(keys)" == "[***]")
+  }
+
   @Test func anAddressIsShownWithoutWhatOnlyItsOwnerKnows() throws {
     for (text, shown) in [
       ("https://hooks.example.org/services/T0/B0/abcdefgh", "https://hooks.example.org/***"),

@@ -22,7 +22,7 @@ import Testing
   /// The documents that must have at least one example that is run, in the order of the manual.
   private static let tasks = [
     "README.md", "docs/importing.md", "docs/watching.md", "docs/querying.md", "docs/sql.md",
-    "docs/operating.md",
+    "docs/operating.md", "docs/alerting.md",
   ]
 
   /// Blocks fenced by "```sh"; `<!-- not run: reason -->` in the line above excuses one, and

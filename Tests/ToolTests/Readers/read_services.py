@@ -263,6 +263,31 @@ assert feed.last_timestamp
 for name in consts.URLS:
     asyncio.run(update(name))
 
+# The client of Home Assistant's integration GeoJSON, which reads any address
+
+from aio_geojson_generic_client import feed as generic
+
+
+async def update_generic():
+    async with aiohttp.ClientSession() as session:
+        url = base + "/earthquakes/feed/v1.0/summary/all_month.geojson"
+        status, entries = await generic.GenericFeed(
+            session, (36.5, -119.0), url, filter_radius=1000.0).update()
+        assert status == "OK", status
+        return entries
+
+
+entries = asyncio.run(update_generic())
+for entry in entries:
+    # What Home Assistant shows on its map: the name, the place, the distance.
+    wanted = features[entry.external_id]
+    x, y, _ = wanted["geometry"]["coordinates"]
+    assert entry.coordinates == (y, x) and entry.title == wanted["properties"]["title"], entry
+    assert entry.distance_to_home <= 1000
+assert {e.external_id for e in entries} >= {
+    id for id, f in features.items() if california(f) <= 990 / 111.12}
+print("aio-geojson-generic-client", len(entries))
+
 # Home Assistant's client for QuakeML, which asks for the last day
 
 import aio_quakeml_client.feed

@@ -44,6 +44,7 @@ import Testing
     #expect(read.status == 0, "\(read.errors)")
     for client in [
       "ObsPy ", "ObsPy filters", "usgs-libcomcat", "aio-geojson-usgs-earthquakes",
+      "aio-geojson-generic-client",
       "aio-quakeml-ingv", "quakefeeds",
       "GDAL ", "GDAL feed", "pandas", "ObsPy text",
     ] {

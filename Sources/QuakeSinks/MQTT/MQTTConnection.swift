@@ -1,0 +1,300 @@
+internal import Basics
+internal import CLibcurl
+internal import CLinux
+internal import Glibc
+
+/// A connection to an MQTT broker, from the beginning to its end; another one follows with a new object.
+///
+/// All calls are made on one thread, and none waits. Resolving a name and connecting wait, so a thread of the
+/// connection's own does that, which ends with it.
+// The connecting thread has the object alone until it writes to the descriptor `connected`; afterwards the owner's thread.
+final class MQTTConnection: @unchecked Sendable {
+  /// Where and how to connect.
+  struct Options: Sendable {
+    var host: String
+    var port: Int
+    var usesTLS = false
+    /// A PEM file with the certificate authorities to trust instead of the system's.
+    var certificateAuthorityFile: String?
+    var user: String?
+    var password: String?
+    /// The broker ends an older connection with the same one.
+    var clientID: String
+    /// After how many seconds of silence the client proves that it is alive. After half as many more, the broker ends the
+    /// connection.
+    static let keepalive = 60
+    /// Whether to speak MQTT 3.1.1, in which a broker cannot reject a message.
+    var isOld = false
+    /// A topic whose retained message the client reads.
+    var followedTopic: String?
+
+    init(host: String, port: Int, clientID: String) {
+      self.host = host
+      self.port = port
+      self.clientID = clientID
+    }
+  }
+
+  /// Why a connection has ended, or why a message was not taken.
+  struct Failure: Error, Hashable, Sendable {
+    /// A phrase, such as "Connection refused".
+    let reason: String
+    /// Whether the same message would fail again.
+    var isFinal = false
+    /// Whether the broker does not know MQTT 5.
+    var needsOlderVersion = false
+
+    init(reason: String, isFinal: Bool = false, needsOlderVersion: Bool = false) {
+      self.reason = reason
+      self.isFinal = isFinal
+      self.needsOlderVersion = needsOlderVersion
+    }
+  }
+
+  /// What becomes of the connection.
+  enum State: Hashable, Sendable {
+    case connecting
+    /// The broker has accepted it.
+    case open
+    case ended(Failure)
+  }
+
+  /// A message for the broker.
+  struct Publication: Hashable, Sendable {
+    var topic: String
+    /// Empty and retained: the broker forgets the retained message of the topic.
+    var payload: [UInt8]
+    /// 0: sent; 1: the broker has it; 2: it has it once.
+    var quality = 1
+    var isRetained = false
+    var contentType: String?
+
+    init(topic: String, payload: [UInt8]) {
+      self.topic = topic
+      self.payload = payload
+    }
+  }
+
+  private(set) var state = State.connecting
+  /// The last message of the topic that the client follows.
+  private(set) var received: String?
+  private let options: Options
+  private var client: OpaquePointer?
+  /// Readable when the thread that connects has ended.
+  private let connected: Int32
+  private var isConnecting = true
+  /// Why the thread could not connect.
+  private var connectFailure: String?
+  /// What libmosquitto said about the first error: the cause of a failed TLS handshake.
+  private var explanation: String?
+  private var isPublishing = false
+  private var awaited: Set<Int32> = []
+  private var outcomes: [Int32: Failure?] = [:]
+
+  /// Begins to connect.
+  init(_ options: Options) throws(Mosquitto.Problem) {
+    try Mosquitto.load()
+    self.options = options
+    connected = quake_event_descriptor()
+    guard connected >= 0 else { throw .noMemory }
+    var callbacks = Self.callbacks
+    client = quake_mosquitto_begin(
+      options.clientID, options.isOld, Unmanaged.passUnretained(self).toOpaque(), &callbacks)
+    guard let client else { throw .noMemory }
+    if let user = options.user { quake_mosquitto_set_user(client, user, options.password) }
+    if options.usesTLS {
+      let code = quake_mosquitto_set_tls(client, options.certificateAuthorityFile)
+      if code != 0 {
+        let file = options.certificateAuthorityFile ?? "of the system"
+        end(Failure(reason: "could not read the certificate authorities \(file)"))
+        return
+      }
+    }
+    do throws(ThreadError) {
+      try DetachedThread.start { [self] in connect() }
+    } catch {
+      end(Failure(reason: error.message))
+    }
+  }
+
+  deinit {
+    if let client { quake_mosquitto_end(client) }
+    if connected >= 0 { close(connected) }
+  }
+
+  /// On the thread that connects, which keeps the object alive.
+  private func connect() {
+    var reason: UnsafePointer<CChar>?
+    let code = quake_mosquitto_connect(
+      client, options.host, Int32(options.port), Int32(Options.keepalive), &reason)
+    if code != 0 { connectFailure = reason.map { String(cString: $0) } ?? "unknown error" }
+    var one: UInt64 = 1
+    _ = write(connected, &one, MemoryLayout<UInt64>.size)
+  }
+
+  // MARK: - The owner's loop
+
+  /// Becomes readable when `advance` has something to do.
+  var descriptor: Int32 {
+    isConnecting ? connected : client.map { quake_mosquitto_socket($0) } ?? -1
+  }
+
+  /// Whether the broker's machine has been reached, so that no thread connects any more.
+  var isReached: Bool { !isConnecting }
+
+  /// Whether no message waits for an answer.
+  var isIdle: Bool { awaited.isEmpty }
+
+  /// Whether the broker takes no more at present: `advance` tries again.
+  var isFull: Bool {
+    guard !isConnecting, let client else { return false }
+    return quake_mosquitto_wants_write(client)
+  }
+
+  /// Reads and writes what is possible without waiting.
+  func advance() {
+    guard let client else { return }
+    if isConnecting {
+      var count: UInt64 = 0
+      guard read(connected, &count, MemoryLayout<UInt64>.size) > 0 else { return }
+      isConnecting = false
+      if let connectFailure { return end(Failure(reason: explanation ?? connectFailure)) }
+    }
+    let code = quake_mosquitto_run(client)
+    if code != 0 {
+      let text = String(cString: quake_mosquitto_error_text(code))
+      end(Failure(reason: explanation ?? text))
+    }
+    if case .ended = state { release() }
+  }
+
+  /// Sends a message, or keeps it until the broker takes it.
+  ///
+  /// - Returns: Its number, for `outcome(of:)`.
+  func publish(_ publication: Publication) throws(Failure) -> Int32 {
+    if case .ended(let failure) = state { throw failure }
+    guard let client, state == .open else { throw Failure(reason: "not connected") }
+    var number: Int32 = 0
+    isPublishing = true
+    let code = publication.payload.withUnsafeBytes {
+      quake_mosquitto_publish(
+        client, &number, publication.topic, $0.baseAddress, Int32(clamping: $0.count),
+        Int32(publication.quality), publication.isRetained, publication.contentType)
+    }
+    isPublishing = false
+    guard code == 0 else {
+      let text = String(cString: quake_mosquitto_error_text(code))
+      throw Failure(reason: text, isFinal: Self.areOfTheMessage.contains(code))
+    }
+    awaited.insert(number)
+    return number
+  }
+
+  /// What the broker has said about a message; nil: nothing yet. An answer is given once.
+  func outcome(of number: Int32) -> Result<Void, Failure>? {
+    if let outcome = outcomes.removeValue(forKey: number) {
+      awaited.remove(number)
+      return outcome.map { .failure($0) } ?? .success(())
+    }
+    guard case .ended(let failure) = state else { return nil }
+    awaited.remove(number)
+    return .failure(failure)
+  }
+
+  /// Whether `outcome(of:)` has an answer.
+  func hasOutcome(of number: Int32) -> Bool {
+    if case .ended = state { return true }
+    return outcomes[number] != nil
+  }
+
+  /// Nobody will ask for this message any more.
+  func forget(_ number: Int32) {
+    awaited.remove(number)
+    outcomes[number] = nil
+  }
+
+  /// Ends the connection, after the messages that the broker has acknowledged.
+  func end(_ failure: Failure) {
+    if case .ended = state { return }
+    state = .ended(failure)
+    release()
+  }
+
+  /// A thread that still connects has the client; `deinit` ends it.
+  private func release() {
+    guard !isConnecting, let client else { return }
+    self.client = nil
+    quake_mosquitto_end(client)
+  }
+
+  /// Invalid argument or topic, too long, malformed text, larger than the broker allows.
+  private static let areOfTheMessage: Set<Int32> = [3, 9, 18, 25]
+
+  // MARK: - What libmosquitto tells
+
+  private static func connection(_ owner: UnsafeMutableRawPointer?) -> MQTTConnection? {
+    owner.map { Unmanaged<MQTTConnection>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static func text(_ text: UnsafePointer<CChar>?) -> String {
+    text.map { String(cString: $0) } ?? ""
+  }
+
+  /// libmosquitto calls them within `advance` and `publish`, and the last one on the thread that connects.
+  private static let callbacks = quake_mosquitto_callbacks(
+    answered: { owner, reason, text in
+      MQTTConnection.connection(owner)?.answered(reason, MQTTConnection.text(text))
+    },
+    ended: { owner, reason, text in
+      MQTTConnection.connection(owner)?.lost(MQTTConnection.text(text))
+    },
+    acknowledged: { owner, message, reason, text in
+      MQTTConnection.connection(owner)?.acknowledged(message, reason, MQTTConnection.text(text))
+    },
+    received: { owner, payload, count in
+      let bytes = UnsafeRawBufferPointer(start: payload, count: payload == nil ? 0 : count)
+      MQTTConnection.connection(owner)?.received = String(decoding: bytes, as: UTF8.self)
+    },
+    explained: { owner, text in
+      MQTTConnection.connection(owner)?.explained(MQTTConnection.text(text))
+    })
+
+  /// Keeps the first of the lines about an error, such as `Error: host name verification failed.` or
+  /// `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed`, without what only its programmers need.
+  private func explained(_ line: String) {
+    guard explanation == nil else { return }
+    let isOfOpenSSL = line.hasPrefix("OpenSSL Error")
+    let colon = isOfOpenSSL ? line.lastIndex(of: ":") : line.firstIndex(of: ":")
+    var text = colon.map { line[line.index(after: $0)...] } ?? line[...]
+    text = text.drop { $0 == " " }
+    if text.last == "." { text.removeLast() }
+    explanation = text.isEmpty ? line : String(text)
+  }
+
+  private func answered(_ reason: Int32, _ text: String) {
+    if reason == 0 {
+      state = .open
+      if let topic = options.followedTopic, let client { quake_mosquitto_follow(client, topic) }
+    } else {
+      // The client cannot be ended within its own callback.
+      state = .ended(
+        Failure(
+          reason: text,
+          // "Unsupported protocol version" in MQTT 5, and in the older answer.
+          needsOlderVersion: !options.isOld && (reason == 132 || reason == 1)))
+    }
+  }
+
+  private func lost(_ reason: String) {
+    if case .ended = state { return }
+    state = .ended(Failure(reason: explanation ?? reason))
+  }
+
+  private func acknowledged(_ message: Int32, _ reason: Int32, _ text: String) {
+    guard isPublishing || awaited.contains(message) else { return }
+    // "Topic name invalid" and "payload format invalid" are faults of the message. The administrator of the broker can
+    // correct the others, such as a missing right.
+    let failure = Failure(reason: text, isFinal: reason == 144 || reason == 153)
+    outcomes[message] = .some(reason < 128 ? nil : failure)
+  }
+}

@@ -1,0 +1,114 @@
+package import Basics
+internal import QuakeConsumers
+
+/// How messages go to an MQTT broker.
+package struct MQTTPlan: SinkPlan {
+  /// Which messages the broker keeps for clients that come later.
+  package enum Retain: String, CaseIterable, Sendable {
+    case never
+    /// The last one of each topic.
+    case always
+    /// The last one of each topic, until the earthquake is retracted or closed, or the event is deleted.
+    case open
+  }
+
+  /// The name of the consumer.
+  package var consumer: String
+  package var address: MQTTAddress
+  /// The topic of a message, such as `quake/{conversation}`.
+  package var topic: MessageTemplate
+  package var form = MessageForm.json(nil)
+  package var retain = Retain.never
+  /// 0: sent; 1: the broker has it; 2: it has it once.
+  package var quality = 1
+  package var credentials: MQTTCredentials?
+  /// A PEM file with the certificate authorities to trust instead of the system's.
+  package var certificateAuthorityFile: String?
+  /// By default `quake-` and the consumer's name.
+  package var clientID: String?
+  /// How long an attempt may take.
+  package var timeout = Duration.seconds(30)
+  /// The prefix of Home Assistant's discovery topics; nil: Home Assistant is not told.
+  package var discoveryPrefix: String?
+
+  package init(consumer: String, address: MQTTAddress, topic: MessageTemplate) {
+    self.consumer = consumer
+    self.address = address
+    self.topic = topic
+  }
+
+  package var shown: String { address.text }
+
+  package func sink(in loop: CurlLoop) -> any Sink { MQTTSink(self) }
+
+  var homeAssistant: HomeAssistant? {
+    discoveryPrefix.map { HomeAssistant(prefix: $0, consumer: consumer) }
+  }
+
+  func connectionOptions(isOld: Bool) -> MQTTConnection.Options {
+    var options = MQTTConnection.Options(
+      host: address.host, port: address.port, clientID: clientID ?? "quake-\(consumer)")
+    options.usesTLS = address.usesTLS
+    options.certificateAuthorityFile = certificateAuthorityFile
+    options.user = credentials?.user
+    options.password = credentials?.password
+    options.isOld = isOld
+    options.followedTopic = homeAssistant?.stateTopic
+    return options
+  }
+
+  /// What is published for a message, in this order.
+  func publications(for message: Message) -> [MQTTConnection.Publication] {
+    var publication = MQTTConnection.Publication(
+      topic: topic.text(message.forTopic), payload: form.body([message], asArray: false))
+    publication.quality = quality
+    publication.contentType = form.mediaType(isArray: false)
+    publication.isRetained = retain == .always || (retain == .open && !message.isLast)
+    guard retain == .open, message.isLast else { return [publication] }
+    // Who listens gets the message; who comes later gets nothing.
+    var clearing = publication
+    clearing.payload = []
+    clearing.contentType = nil
+    clearing.isRetained = true
+    return [publication, clearing]
+  }
+}
+
+extension Message {
+  /// Whether nothing more is told of the earthquake, or of the event.
+  var isLast: Bool {
+    switch kind {
+    case .retracted, .closed: true
+    case .opened, .updated: false
+    case .change: self[variable: "QUAKE_OP"] == "delete"
+    }
+  }
+
+  /// The message with values that can be parts of a topic.
+  fileprivate var forTopic: Message {
+    Message(
+      id: id, kind: kind, subject: subject, token: token,
+      variables: variables.map { Variable(name: $0.name, value: MQTTTopic.part($0.value)) },
+      data: data)
+  }
+}
+
+/// A part of a topic that comes from a value.
+enum MQTTTopic {
+  /// The value with `_` instead of what separates the parts of a topic (`/`), of what is a wildcard for subscribers
+  /// (`+`, `#`), and of characters that a topic cannot have.
+  static func part(_ value: String) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in value.unicodeScalars {
+      let isForbidden =
+        switch scalar.value {
+        case 0x2B, 0x23, 0x2F: true
+        case 0x00...0x1F, 0x7F...0x9F: true
+        case 0xFDD0...0xFDEF: true
+        default: scalar.value & 0xFFFE == 0xFFFE
+        }
+      result.append(isForbidden ? "_" : scalar)
+    }
+    return String(result)
+  }
+}

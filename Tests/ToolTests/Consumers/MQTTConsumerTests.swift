@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A consumer of `quake-watch run` whose messages go to mosquitto.
+@Suite struct MQTTConsumerTests {
+  private let scene: ExecScene
+
+  init() throws { scene = try ExecScene() }
+
+  private func run(_ lines: String...) throws -> ToolProcess {
+    let file = try scene.folder.write(
+      "watch.conf", (["[consumer home]", "from = start"] + lines).joined(separator: "\n") + "\n")
+    return try Tools.start(
+      "quake-watch", ["run", "--config", file] + scene.database.option,
+      environment: ["XDG_STATE_HOME": scene.folder.path], folder: scene.folder.path)
+  }
+
+  private func insert(_ code: String, magnitude: Double) throws {
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time, magnitude, depth, latitude, longitude, place)
+        values ('\(code)', now() - interval '1 min', \(magnitude), 10, 38.1, 20.6, 'a/b + c#');
+      """)
+  }
+
+  /// The topic and the JSON of the next message.
+  private func next(_ client: ToolProcess) throws -> (topic: String, message: JSONLine) {
+    let line = try Broker.message(of: client).split(separator: " ", maxSplits: 2).map(String.init)
+    try #require(line.count == 3)
+    return (line[1], try JSONLine(line[2]))
+  }
+
+  @Test(.enabled(if: Broker.isInstalled, "\(Broker.isMissing)"))
+  func aConversationIsATopicUntilItIsOver() throws {
+    let broker = try Broker()
+    let client = try broker.subscriber(to: "quake/+")
+    let watcher = try run(
+      "alert = true", "min-magnitude = 5", "mqtt = mqtt://127.0.0.1:\(broker.port)",
+      "retain = open", "discovery = homeassistant")
+    try insert("us1", magnitude: 6.1)
+    let opened = try next(client)
+    #expect(opened.message.string("alert") == "opened")
+    let conversation = try #require(opened.message.string("conversation"))
+    #expect(opened.topic == "quake/\(conversation)")
+
+    try scene.database.psql("update quake.quake set magnitude = 6.6;")
+    let updated = try next(client)
+    #expect(updated.topic == opened.topic && updated.message.string("alert") == "updated")
+    #expect(try broker.retained("quake/+") == ["\(opened.topic) \(updated.message.text)"])
+    let sensor = try #require(try broker.retained("quake/home/newest").first)
+    #expect(try JSONLine(String(sensor.dropFirst(18))).double("magnitude") == 6.6)
+    #expect(try broker.retained("homeassistant/#").count == 1)
+
+    try scene.database.psql("delete from quake.quake;")
+    let retracted = try next(client)
+    #expect(retracted.topic == opened.topic && retracted.message.string("alert") == "retracted")
+    try eventually("the broker has forgotten the earthquake") {
+      try broker.retained("quake/+").isEmpty
+    }
+    #expect(!watcher.hasEnded, "\(watcher.errorText)")
+  }
+
+  @Test(.enabled(if: Broker.isInstalled, "\(Broker.isMissing)"))
+  func whatABrokerMissedComesWhenItIsBack() throws {
+    let broker = try Broker()
+    let client = try broker.subscriber(to: "places/#")
+    let lines = [
+      "mqtt = mqtt://127.0.0.1:\(broker.port)", "topic = places/{place}", "form = text",
+      "template = {code} {magnitude}",
+    ]
+    var watcher = try run(lines[0], lines[1], lines[2], lines[3])
+    try insert("us1", magnitude: 6.1)
+    #expect(try Broker.message(of: client) == "0 places/a_b _ c_ us1 6.1")
+    try broker.stop()
+    try insert("us2", magnitude: 5.1)
+    try eventually("the message has failed") {
+      try scene.database.column("select reason from quake.delivery").first?
+        .contains("Connection refused") == true
+    }
+    watcher.signal(SIGKILL)
+    _ = try watcher.exit()
+    try broker.start()
+    let next = try broker.subscriber(to: "places/#")
+    watcher = try run(lines[0], lines[1], lines[2], lines[3])
+    #expect(try Broker.message(of: next) == "0 places/a_b _ c_ us2 5.1")
+    #expect(!watcher.hasEnded, "\(watcher.errorText)")
+  }
+
+  @Test(arguments: [
+    ("mqtt = http://broker", "expected mqtt://HOST or mqtts://HOST"),
+    ("mqtt = mqtt://me:secret@broker", "user and password in a file"),
+    ("mqtt = mqtt://broker\ntopic = quake/#", "expected a topic without the wildcards"),
+    ("mqtt = mqtt://broker\nretain = sometimes", "retain"),
+    ("mqtt = mqtt://broker\nuser-file = /dev/null", "it is not a regular file"),
+    ("output = stdout\nqos = 1", "key 'qos' is for consumers with a broker (mqtt)"),
+  ])
+  func aMistakeIsFoundBeforeAnythingIsDone(lines: String, message: String) throws {
+    let outcome = try run(lines).exit()
+    #expect(outcome.status == 64, "\(outcome.errors)")
+    #expect(outcome.errors.contains(message), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("secret"))
+  }
+}
