@@ -210,8 +210,8 @@ import Testing
     expect(0, try scene.run("monitor", "quake-admin", ["status"]))
   }
 
-  @Test func onlyTheOwnerAndItsRoleChangeAConsumer() throws {
-    let scene = try Scene()
+  @Test(arguments: servers) func onlyTheOwnerAndItsRoleChangeAConsumer(_ other: Bool) throws {
+    let scene = try Scene(other: other)
     let connection = try scene.database.connect()
     let second = scene.prefix + "second"
     try connection.run("create role \(second) login in role \(scene.prefix)watcher")
