@@ -49,16 +49,16 @@ struct Rehearsal {
 
   /// Decides what becomes due until the end.
   mutating func end() throws {
-    guard var last = book else { return }
-    let alerts = try last.advance(to: to)
-    book = last
+    let end = to
+    let alerts = try book?.advance(to: end) ?? []
     count(alerts)
   }
 
   private mutating func count(_ alerts: [Alert]) {
     for alert in alerts { report.count(alert, counts: alert.at >= from) }
-    let changed = book?.takeUnstored().changed ?? []
-    for conversation in changed where conversation.state == .closed { closed.add(conversation) }
+    if let changed = book?.takeUnstored().changed {
+      for conversation in changed where conversation.state == .closed { closed.add(conversation) }
+    }
   }
 }
 

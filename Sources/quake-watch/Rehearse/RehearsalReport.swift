@@ -80,7 +80,8 @@ struct RehearsalReport {
   private var dayCount: Double {
     (Double(to.microseconds) - Double(from.microseconds)) / 86_400_000_000
   }
-  private var messagesADay: Double? { dayCount > 0 ? Double(total) / dayCount : nil }
+  /// nil for less than a day, from which no rate follows.
+  private var messagesADay: Double? { dayCount >= 1 ? Double(total) / dayCount : nil }
   private var busiest: (day: String, count: Int)? {
     days.max { ($0.value, $1.key) < ($1.value, $0.key) }.map { day, count in
       let time = Timestamp(microseconds: day * 86_400_000_000)
