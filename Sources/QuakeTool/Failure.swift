@@ -69,7 +69,10 @@ package struct Failure {
     if let advice = RoleAdvice.hint(for: error) { return advice }
     return switch (error.kind, error.sqlState) {
     case (.connection, _), (.timeout, _):
-      "Check that the server runs and that --database or DATABASE_URL names it; without them the embedded server is used."
+      """
+      Check that the server runs and has the role, and that --database, DATABASE_URL, ~/.config/quake/config or \
+      /etc/quake/config names it; without them the embedded server is used.
+      """
     case (.server, SQLState.undefinedTable), (.server, SQLState.undefinedColumn),
       (.server, SQLState.undefinedFunction), (.server, SQLState.invalidSchemaName):
       // The schema had the version of this program when it connected, so a migration would change nothing.

@@ -69,6 +69,7 @@ eventually 60 page_has_events
 sql "insert into quake.quake (code, time, magnitude) values ('kept1', now(), 1)"
 # Another user, with the commands of README.Debian.
 there useradd ann
+{ there runuser -u ann -- quake-query list 2>&1 || true; } | grep '/etc/quake/config' >/dev/null || fail 'a user is not told about the role'
 sed -n 's/^  \(runuser -u postgres .*ann.*\)/\1/p' "$root/usr/share/doc/quake-tools/README.Debian" >"$root/root/ann.sh"
 quietly there sh -e /root/ann.sh
 there runuser -u ann -- quake-watch --quiet --from-start --no-follow | grep kept1 >/dev/null || fail 'ann does not see the events'
