@@ -13,11 +13,18 @@ extension DoctorCheck {
   ]
 
   private static let standby = DoctorCheck("standby") { patient in
-    if let lag = try ServerFigures.ownLag(over: patient.connection) { return own(lag, patient) }
-    return try standbys(of: patient)
+    guard patient.isStandby else { return try standbys(of: patient) }
+    // After a quiet hour the last transaction is an hour old while the first new one is being replayed.
+    let deadline = Deadline(after: .seconds(1))
+    while let lag = try ServerFigures.ownLag(over: patient.connection) {
+      let isLate = lag.isReceiving && Duration(lag: lag.seconds ?? 0) > patient.limits.standbyLag
+      guard isLate, !deadline.hasPassed else { return try own(lag, patient) }
+      _ = Signals.wait(timeout: .milliseconds(50))
+    }
+    return .ok("this was a hot standby, and is a primary now")
   }
 
-  private static func own(_ lag: ServerFigures.OwnLag, _ patient: Patient) -> Finding {
+  private static func own(_ lag: ServerFigures.OwnLag, _ patient: Patient) throws -> Finding {
     guard lag.isReceiving else {
       return .problem(
         "this hot standby is not connected to its primary",
@@ -25,11 +32,18 @@ extension DoctorCheck {
       )
     }
     let late = Duration(lag: lag.seconds ?? 0)
-    return late > patient.limits.standbyLag
-      ? .warning(
-        "this hot standby is \(Readable.duration(late)) behind",
-        "Look for long queries on it, and at its disk and network.")
-      : .ok("this is a hot standby, which keeps up")
+    guard late > patient.limits.standbyLag else {
+      return .ok("this is a hot standby, which keeps up")
+    }
+    let isPaused = try patient.connection.row("select pg_is_wal_replay_paused()", as: Bool.self)
+    return .warning(
+      """
+      this hot standby has not replayed all that it received, and its last transaction is \
+      \(Readable.duration(late)) old
+      """,
+      isPaused
+        ? "Its replay is paused: run \"select pg_wal_replay_resume()\" on it."
+        : "Look for long queries on it, and at its disk.")
   }
 
   private static func standbys(of patient: Patient) throws -> Finding {

@@ -302,6 +302,14 @@ import Testing
       try Findings(servers.standby.conninfo).next["constraints"]?.contains(
         "validate constraint late\" on the primary;") == true
     }
+    try servers.ask(servers.standby, "select pg_wal_replay_pause()")
+    try servers.ask(servers.primary, "update quake.feed set name = name; select pg_switch_wal()")
+    try eventually("the standby is late") {
+      let late = try Findings(servers.standby.conninfo, ["--max-standby-lag", "1ms"])
+      return late.states["standby"] == "warning"
+        && late.next["standby"]?.contains("select pg_wal_replay_resume()") == true
+    }
+    try servers.ask(servers.standby, "select pg_wal_replay_resume()")
     try servers.ask(servers.primary, "alter system set archive_mode = on")
     try servers.ask(servers.primary, "alter system set default_transaction_read_only = on")
     try servers.primary.stop(mode: .immediate)
