@@ -65,14 +65,16 @@ extension Migrator {
   package static func version(of connection: Connection) throws -> Int? {
     let isLedger = try connection.firstRow(
       """
-      select exists (select from pg_attribute where attrelid = c.oid and attname = 'sha256')
-        from (select to_regclass('quake.migration') as oid) c where c.oid is not null
+      -- A foreign table shows the schema of another database.
+      select c.relkind in ('r', 'p') and exists (select from pg_attribute where attrelid = c.oid and attname = 'sha256')
+        from pg_class c where c.oid = to_regclass('quake.migration')
       """, as: Bool.self)
     guard let isLedger else { return nil }
     guard isLedger else {
       throw StoreError(
         .schema, "the schema quake of \(connection.label) is not that of Quake",
-        detail: "Its table quake.migration has other columns than the list of applied migrations.",
+        detail:
+          "Its relation quake.migration is not the list of applied migrations: it has other columns, or is a foreign table.",
         hint: """
           Another program may have made it. Name another database, or rename that schema: "alter schema quake \
           rename to NAME".

@@ -331,6 +331,15 @@ import Testing
     ] {
       #expect(try refusal(body).message.contains("is not that of Quake"))
     }
+    try connection.run("drop table quake.migration")
+    _ = try Migrator(connection: connection, program: "tests").migrate()
+    try connection.run(
+      "create foreign data wrapper other", "create server other foreign data wrapper other",
+      "alter table quake.migration rename to old",
+      "create foreign table quake.migration (version int, name text, sha256 text) server other")
+    #expect(
+      try refusal { try Migrator.checkSchema(of: connection) }.detail?.contains("foreign table")
+        == true)
   }
 
   @Test func programsThatDoNotMigrateCheckTheSchema() throws {
