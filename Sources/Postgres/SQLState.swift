@@ -14,8 +14,6 @@ package enum SQLState {
   package static let uniqueViolation = "23505"
   /// A row violates a CHECK constraint.
   package static let checkViolation = "23514"
-  /// The statement uses a parameter that has no value.
-  package static let undefinedParameter = "42P02"
   /// A text has a character that the server cannot store.
   package static let characterNotInRepertoire = "22021"
   /// There is no such table.

@@ -83,7 +83,7 @@ package final class EventServer: Sendable {
     RequestObserver(
       onCompleted: { request in
         metrics.add(request)
-        onAccess(AccessRecord(request))
+        onAccess(request)
       }, onFailed: { onFailure($0.target, $1) })
   }
 
@@ -96,10 +96,7 @@ package final class EventServer: Sendable {
         allowsOrigins: settings.allowsOrigins, trustedProxies: settings.trustedProxies,
         publicURL: settings.publicURL,
         hosts: HostNames(listen: settings.listen, publicURL: settings.publicURL)),
-      limits: AddressLimits(
-        AddressLimits.Settings(
-          connections: settings.connectionsPerAddress, rate: settings.requestRate,
-          includesLoopback: settings.limitsLoopback)),
+      limits: AddressLimits(settings.limits),
       pool: parts.pool, tokens: settings.tokens, auditTokens: settings.auditTokens,
       observer: observer, newestToken: parts.newestToken)
   }
@@ -171,12 +168,8 @@ extension EventServer {
     package var queryTimeout = Duration.seconds(30)
     /// The most clients at once.
     package var mostConnections = 20_000
-    /// The most connections of one address; 0: no limit.
-    package var connectionsPerAddress = 200
-    /// The requests per second of one address in the long run; 0: no limit.
-    package var requestRate = 100.0
-    /// Whether these two limits are for loopback addresses as well.
-    package var limitsLoopback = false
+    /// What one address may do.
+    package var limits = AddressLimits.Settings()
     /// How long a client may take to send a request; at least a second.
     package var requestTimeout = Duration.seconds(60)
     /// Whether pages of other sites may read.
@@ -211,7 +204,7 @@ extension EventServer {
 }
 
 extension EventServer {
-  /// A request that has been answered, for the access log.
+  /// A request that has been answered, for the access log and the metrics.
   package struct AccessRecord: Sendable {
     /// The method, empty if it is not a known one.
     package let method: String
@@ -227,16 +220,8 @@ extension EventServer {
     package let duration: Duration
     /// The client's program, as it names itself: not safe to print.
     package let userAgent: String?
-
-    init(_ request: RequestObserver.Completed) {
-      method = request.method
-      target = request.target
-      client = request.client
-      status = request.status
-      size = request.size
-      duration = request.duration
-      userAgent = request.userAgent
-    }
+    /// The path of the route; nil if there is none.
+    let route: String?
   }
 }
 

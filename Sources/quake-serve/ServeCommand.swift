@@ -129,12 +129,12 @@ struct ServeCommand {
     }
     neededConnections = arguments.isGiven("max-connections") ? settings.mostConnections : 1000
     if let most = try arguments.integer("max-connections-per-address", in: 0...1_000_000) {
-      settings.connectionsPerAddress = most
-      settings.limitsLoopback = true
+      settings.limits.connections = most
+      settings.limits.includesLoopback = true
     }
     if let most = try arguments.integer("max-rate", in: 0...1_000_000) {
-      settings.requestRate = Double(most)
-      settings.limitsLoopback = true
+      settings.limits.rate = Double(most)
+      settings.limits.includesLoopback = true
     }
     if let count = try arguments.integer("query-connections", in: 1...100) {
       settings.queryConnections = count

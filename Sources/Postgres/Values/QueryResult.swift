@@ -39,11 +39,6 @@ public struct QueryResult: ~Copyable {
   /// The number of columns.
   package var columnCount: Int { Int(PQnfields(result)) }
 
-  /// The name of a column.
-  package func columnName(_ column: Int) -> String {
-    PQfname(result, Int32(column)).map { String(cString: $0) } ?? ""
-  }
-
   /// The number of rows that the statement inserted, updated, deleted or copied; 0 for other statements.
   public var affectedRows: Int {
     PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0

@@ -5,15 +5,16 @@ import Synchronization
 /// Limits on what one address may do: connections, and requests per second.
 ///
 /// Loopback addresses have none by default: a reverse proxy connects from there for everyone.
-final class AddressLimits: Sendable {
-  struct Settings: Sendable {
+package final class AddressLimits: Sendable {
+  /// The limits.
+  package struct Settings: Sendable {
     /// The most connections of one address; 0: no limit.
-    var connections = 200
+    package var connections = 200
     /// The requests per second that one address may send in the long run; 0: no limit. It may send ten seconds'
     /// worth at once.
-    var rate = 100.0
+    package var rate = 100.0
     /// Whether the limits are for loopback addresses as well.
-    var includesLoopback = false
+    package var includesLoopback = false
   }
 
   private struct Entry {

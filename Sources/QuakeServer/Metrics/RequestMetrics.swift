@@ -66,7 +66,7 @@ final class RequestMetrics: Sendable {
   private let durations = Histogram()
 
   /// Counts a request. Those without a route are counted together, so that their number stays bounded.
-  func add(_ request: RequestObserver.Completed) {
+  func add(_ request: EventServer.AccessRecord) {
     let method = Request.Method(request.method) == .other ? "other" : request.method
     let key = Key(route: request.route ?? "none", method: method, status: request.status)
     counts.withLock { $0[key, default: 0] += 1 }

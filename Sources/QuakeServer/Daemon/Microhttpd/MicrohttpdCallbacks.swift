@@ -120,7 +120,7 @@ func completeRequest(
   exchange.state.withLock { state in
     guard let request = state.request else { return }
     context.service.observer.completed(
-      RequestObserver.Completed(
+      EventServer.AccessRecord(
         method: request.method.rawValue, target: exchange.target, client: request.client,
         status: state.status, size: state.sentSize, duration: MonotonicClock.now() - exchange.begun,
         userAgent: request.headers["user-agent"], route: state.match?.route.path))
