@@ -37,7 +37,7 @@ struct RoleDirectory {
   let roles: [Role: Entry]
   /// The owners of the existing objects.
   let owners: [SecuredObject: String]
-  /// Sequences that belong to a column, whose owner follows that of the table.
+  /// The grants on them.
   let grants: Set<Grant>
   /// Grants to Quake's roles with the grant option.
   let grantable: Set<Grant>

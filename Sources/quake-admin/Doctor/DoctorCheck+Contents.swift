@@ -57,13 +57,15 @@ extension DoctorCheck {
     guard !areMissing else {
       return .warning(
         "the database has none of Quake's roles",
-        "Run \"quake-admin roles create\"\(patient.there), and connect each program as its own role."
-      )
+        """
+        Run "quake-admin roles create\(patient.prefixOption)"\(patient.there), and connect each program as its own role.
+        """)
     }
     let isSerious = findings.contains { [.changed, .wrongOwner, .tooMany].contains($0.kind) }
     return (isSerious ? Finding.problem : Finding.warning)(
       "\(Readable.count(findings.count, "difference")): \(RoleFinding.summary(of: findings))",
-      "Run \"quake-admin roles check\", which lists them and says what to do.")
+      "Run \"quake-admin roles check\(patient.prefixOption)\", which lists them and says what to do."
+    )
   }
 
   private static let constraints = DoctorCheck("constraints") { patient in
@@ -71,7 +73,11 @@ extension DoctorCheck {
       """
       select format('%s on %s', conname, conrelid::regclass),
              format('alter table %s validate constraint %I', conrelid::regclass, conname)
-        from pg_constraint where connamespace = to_regnamespace('quake') and not convalidated order by 1
+        from pg_constraint c
+       where connamespace = to_regnamespace('quake') and not convalidated
+         -- Since version 18 a constraint may be there for people only, and then it cannot be validated.
+         and (to_jsonb(c) ->> 'conenforced')::boolean is not false
+       order by 1
       """, as: (String, String).self)
     guard let first = found.first else { return .ok("all are validated") }
     return .warning(

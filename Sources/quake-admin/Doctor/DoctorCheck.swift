@@ -27,6 +27,11 @@ struct DoctorCheck: Sendable {
     /// The state of the store; nil if this role may not read it, or its schema is not that of this program.
     var store: StoreStatus? { try? report.get().store }
 
+    /// The option of commands about roles whose names have another beginning than usual.
+    var prefixOption: String {
+      roles.prefix == RoleNames.standardPrefix ? "" : " --prefix \(roles.prefix)"
+    }
+
     /// The end of a sentence that tells to change something.
     var there: String { isStandby ? " on the primary" : "" }
   }

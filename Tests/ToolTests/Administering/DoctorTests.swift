@@ -144,6 +144,7 @@ import Testing
         update pg_index set indisvalid = false where indexrelid = 'quake.broken'::regclass;
         """)
     let broken = try Findings(database.conninfo, ["--prefix", prefix])
+    #expect(broken.advice("privileges") == ["quake-admin roles check --prefix \(prefix)"])
     for check in ["constraints", "indexes"] {
       for statement in broken.advice(check) { try database.psql(statement + ";") }
     }
