@@ -67,7 +67,7 @@ enum SinkTargets {
       "\(url.shown) is of the web")
     let end = url.shown.hasSuffix("/***") ? url.shown.dropLast(4) : Substring(url.shown)
     let again = try? ReceiverURL(String(end))
-    require(again?.host == url.host, "\(url.shown) has the host \(url.host)")
+    require(again?.host == url.host, "\(url.shown) has the host \(url.host): \(text)")
   }
 
   /// An error repeats nothing of a key.

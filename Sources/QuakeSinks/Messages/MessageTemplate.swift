@@ -69,8 +69,8 @@ package struct MessageTemplate: Hashable, Sendable {
 
   /// Checks that the template is JSON whose strings have the values in them.
   package func checkJSON() throws(Invalid) {
-    // Outside of a string, these letters are no JSON.
-    var text = Array(filled { _ in "a\\\"b" }.utf8)
+    // These letters are no JSON outside of a string, nor the end of an escape.
+    var text = Array(filled { _ in "z\\\"z" }.utf8)
     let count = text.count
     text += repeatElement(0, count: Int(CSJ_PADDING))
     guard let parser = csj_parser_create(64) else {

@@ -32,17 +32,20 @@ package struct ReceiverURL: Hashable, Sendable, CustomStringConvertible {
     do throws(Curl.Problem) { try Curl.load() } catch {
       throw Invalid(expected: "libcurl to be installed. \(error.detail) \(error.hint ?? "")")
     }
-    guard let parts = CurlURL(text), parts.scheme == "http" || parts.scheme == "https",
-      let separator = text.firstRange(of: "://")
+    // libcurl takes one slash or three, too.
+    let beginning = text.lowercased()
+    guard let scheme = ["http://", "https://"].first(where: { beginning.hasPrefix($0) }),
+      !beginning.hasPrefix(scheme + "/"), let parts = CurlURL(text),
+      scheme.hasPrefix("\(parts.scheme):")
     else { throw Invalid(expected: "an address such as https://example.org/hook") }
     self.text = text
     host = parts.host
-    let rest = text[separator.upperBound...]
+    let rest = text.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let path = rest[authority.endIndex...]
     let pieces = authority.split(separator: "@", omittingEmptySubsequences: false)
     shown =
-      "\(parts.scheme)://\(pieces.last ?? "")" + (path.count > 1 ? "/\(MaskedText.mask)" : "")
+      "\(scheme)\(pieces.last ?? "")" + (path.count > 1 ? "/\(MaskedText.mask)" : "")
     var secrets: [Substring] = [path]
     for piece in pieces.dropLast() {
       secrets.append(piece)

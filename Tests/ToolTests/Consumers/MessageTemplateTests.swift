@@ -43,7 +43,8 @@ import Testing
     try MessageTemplate(#"{{"text": "{magnitude} {place}", "n": [1, "{code}"]}}"#).checkJSON()
     for template in [
       #"{{"text": {magnitude}}}"#, #"{{"text": "{magnitude}"}"#.replacing("}\"}", with: "}\"}}x"),
-      "{place}", #"{{"text": "{place}}}"#,
+      #"{{"text": "\u00e{place}"}}"#, #"{{"text": "\{place}"}}"#, "{place}",
+      #"{{"text": "{place}}}"#,
     ] {
       #expect(throws: MessageTemplate.Invalid.self) { try MessageTemplate(template).checkJSON() }
     }

@@ -43,6 +43,7 @@ import Testing
     }
     for text in [
       "", "example.org", "ftp://example.org", "https://", "https://a b", "http://\u{E9}/",
+      "https:/example.org/x://secret/", "https:///example.org/",
     ] {
       #expect(throws: ReceiverURL.Invalid.self) { try ReceiverURL(text) }
     }
