@@ -170,6 +170,6 @@ private struct StoredConversations: ConversationSource {
   }
 
   func closedConversation(of code: String) throws -> Conversation? {
-    try store.closedConversation(of: consumer, about: code, over: connection)
+    try store.closedConversations(of: consumer, about: [code], over: connection).first
   }
 }
