@@ -121,7 +121,8 @@ create table quake.delivery (
   constraint delivery_kind check (kind in ('change', 'opened', 'updated', 'retracted', 'closed')),
   constraint delivery_attempts check (attempts >= 0),
   constraint delivery_text_length check (
-    octet_length(id) <= 64 and octet_length(subject) <= 1024 and octet_length(reason) <= 4096)
+    octet_length(id) <= 64 and octet_length(subject) <= 1024 and octet_length(token) <= 64
+    and octet_length(reason) <= 4096 and octet_length(variables) <= 16777216 and octet_length(data) <= 16777216)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 comment on table quake.delivery is 'the messages that consumers owe: a row is deleted when the receiver has taken its message';
 comment on column quake.delivery.number is 'the order in which the messages were made';

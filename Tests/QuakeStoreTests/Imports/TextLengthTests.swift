@@ -42,11 +42,14 @@ import Testing
     }
   }
 
-  /// Columns that only the owner and the history's trigger write, or that PostgreSQL itself keeps short.
+  /// Columns that only the owner and the history's trigger write, that PostgreSQL itself keeps short, or that refer to
+  /// such a column.
   private static let unlimited = [
     "association_pending.code", "quake.code", "import.quarantine_reason", "watcher.name",
     "watcher.nonce", "watcher_removal.name",
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
+    "consumer.name", "conversation.consumer", "conversation.state", "conversation_event.consumer",
+    "conversation_event.conversation", "delivery.consumer", "delivery.kind",
   ]
 
   @Test func everyTableThatOthersWriteLimitsItsTexts() throws {
