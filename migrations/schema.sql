@@ -2355,7 +2355,7 @@ CREATE TABLE quake.delivery (
     data text NOT NULL,
     CONSTRAINT delivery_attempts CHECK ((attempts >= 0)),
     CONSTRAINT delivery_kind CHECK ((kind = ANY (ARRAY['change'::text, 'opened'::text, 'updated'::text, 'retracted'::text, 'closed'::text]))),
-    CONSTRAINT delivery_text_length CHECK (((octet_length(id) <= 64) AND (octet_length(subject) <= 1024) AND (octet_length(reason) <= 4096)))
+    CONSTRAINT delivery_text_length CHECK (((octet_length(id) <= 64) AND (octet_length(subject) <= 1024) AND (octet_length(token) <= 64) AND (octet_length(reason) <= 4096) AND (octet_length(variables) <= 16777216) AND (octet_length(data) <= 16777216)))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 COMMENT ON TABLE quake.delivery IS 'the messages that consumers owe: a row is deleted when the receiver has taken its message';
