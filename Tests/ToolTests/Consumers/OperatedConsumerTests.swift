@@ -66,13 +66,11 @@ import Testing
     try consumers("pause", "log")
     try eventually("it has noticed the pause") {
       try insert("p" + value("count(*)", from: "quake.quake"))
-      return try value("count(*)") != "0"
+      return Int(try value("count(*)")) ?? 0 >= 3
     }
-    let before = delivered
     try consumers("resume", "log")
     let all = try database.column("select code from quake.change order by token_number, version")
     try expect(all)
-    #expect(before.count < all.count)
 
     // It delivers again from a place on.
     let place = try database.value(

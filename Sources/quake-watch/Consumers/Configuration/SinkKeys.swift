@@ -112,6 +112,7 @@ enum SinkKeys {
     plan.isBatch = keys.isGiven("batch")
     plan.compresses = keys.flag("gzip")
     plan.trustsRedirects = keys.flag("allow-private")
+    plan.mayUseProxy = Environment.namesProxy
     plan.certificateAuthorityFile = keys.string("ca-file")
     if let limit = try keys.duration("timeout", in: .milliseconds(100) ... .seconds(600)) {
       plan.timeout = limit
