@@ -32,7 +32,8 @@ struct ConsumerIndependenceTests {
 
   @Test func aReceiverThatTakesNothingDelaysNoOther() throws {
     let names = (1..<50).map { "good-\($0)" }
-    let sections = names.map { section($0, "good") }.joined() + section("held", "held", "timeout = 10m")
+    let sections =
+      names.map { section($0, "good") }.joined() + section("held", "held", "timeout = 10m")
     let watch = try ConsumerProcess(server.conninfo, sections)
     try watch.waitForError("delivering for 50 consumers")
     try insert(0..<40)
@@ -55,7 +56,8 @@ struct ConsumerIndependenceTests {
 
   @Test func aConsumerThatIsFullReadsOnWhenItsReceiverIsBack() throws {
     let watch = try ConsumerProcess(
-      server.conninfo, section("full", "held", "backlog = 10\ntimeout = 10m") + section("good", "good"))
+      server.conninfo,
+      section("full", "held", "backlog = 10\ntimeout = 10m") + section("good", "good"))
     try watch.waitForError("delivering for 2 consumers")
     try insert(0..<20)
     try watch.waitForError("consumer \"full\" owes 20 messages")
@@ -71,7 +73,8 @@ struct ConsumerIndependenceTests {
 
   @Test func anotherConfigurationChangesOnlyWhatItChanges() throws {
     let watch = try ConsumerProcess(
-      server.conninfo, section("held", "held", "give-up = 1h\ntimeout = 10m") + section("stays", "good"))
+      server.conninfo,
+      section("held", "held", "give-up = 1h\ntimeout = 10m") + section("stays", "good"))
     try watch.waitForError("delivering for 2 consumers")
     try insert(0..<5)
     try eventually("one has everything") { try count("stays") == 5 }

@@ -100,8 +100,7 @@ import Testing
     try store("us1", 5)
     try store("us2", 5)
     try store("us1", 6)
-    try Tools.succeed(
-      "quake-admin", ["history", "purge", "--keep", "0s", "--yes"] + database.option)
+    try Tools.succeed("quake-admin", ["purge", "--keep", "0s"] + database.option)
     try store("us3", 5)
     let lines = try rehearse(
       "[consumer a]\nalert = true\nmin-magnitude = 4\noutput = stdout\n", "--last", "365d",
