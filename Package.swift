@@ -261,7 +261,7 @@ let package = Package(
     .testTarget(
       name: "QuakeStoreTests",
       dependencies: [
-        "Basics", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport",
+        "Basics", "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeImport", "QuakeConsumers",
         "QuakeWorker", "QuakeModel", "EmbeddedPostgres", "Postgres", "TestSupport",
       ],
       swiftSettings: tests),

@@ -22,6 +22,13 @@ extension ConsumerStore {
         """, over: connection)
   }
 
+  /// The closed conversation of a consumer in which an event is or was the earthquake.
+  package func closedConversation(
+    of consumer: String, about code: String, over connection: Connection
+  ) throws -> Conversation? {
+    try closedConversations(of: consumer, about: [code], over: connection).first
+  }
+
   /// The conversations of consumers that are not closed, and of which nothing is told.
   package func mutedConversations(
     of consumers: [String], over connection: Connection

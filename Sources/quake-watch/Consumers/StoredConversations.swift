@@ -45,6 +45,6 @@ final class StoredConversations: ConversationSource {
 
   func closedConversation(of code: String) throws -> Conversation? {
     if let known = closed[code] { return known }
-    return try store.closedConversations(of: consumer, about: [code], over: connection).first
+    return try store.closedConversation(of: consumer, about: code, over: connection)
   }
 }

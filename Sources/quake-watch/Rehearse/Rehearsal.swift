@@ -22,7 +22,8 @@ struct Rehearsal {
     self.configuration = configuration
     self.from = from
     self.to = to
-    closed = ClosedConversations(events, keptFor: configuration.rule?.closesAfter ?? .zero)
+    let closed = ClosedConversations(events, keptFor: configuration.rule?.closesAfter ?? .zero)
+    self.closed = closed
     book = configuration.rule.map {
       ConversationBook(rule: $0, conversations: [], after: token, source: closed)
     }
@@ -42,12 +43,15 @@ struct Rehearsal {
     }
     book?.take(change)
     guard change.position + 1 == change.transaction.changeCount else { return }
-    count(try book?.end(of: change.transaction) ?? [])
+    let alerts = try book?.end(of: change.transaction) ?? []
+    count(alerts)
   }
 
   /// Decides what becomes due until the end.
   mutating func end() throws {
-    count(try book?.advance(to: to) ?? [])
+    let end = to
+    let alerts = try book?.advance(to: end) ?? []
+    count(alerts)
   }
 
   private mutating func count(_ alerts: [Alert]) {

@@ -80,6 +80,8 @@ struct RehearsalReport {
   private var dayCount: Double {
     (Double(to.microseconds) - Double(from.microseconds)) / 86_400_000_000
   }
+  /// nil for less than a day, from which no rate follows.
+  private var messagesADay: Double? { dayCount >= 1 ? Double(total) / dayCount : nil }
   private var busiest: (day: String, count: Int)? {
     days.max { ($0.value, $1.key) < ($1.value, $0.key) }.map { day, count in
       let time = Timestamp(microseconds: day * 86_400_000_000)
@@ -103,10 +105,11 @@ struct RehearsalReport {
   var text: String {
     let days = "\(from.text) to \(to.text), \(Readable.decimal(dayCount)) days"
     var lines = ["consumer \"\(PrintableText.line(consumer))\": \(days)"]
-    lines.append(
-      "  \(Readable.count(total, "message")), \(Readable.decimal(Double(total) / dayCount)) a day"
-        + (busiest.map { ", at most \(Readable.count($0.count)) on \($0.day)" } ?? ""))
     guard total > 0 else { return lines[0] + "\n  no message" }
+    lines.append(
+      "  \(Readable.count(total, "message"))"
+        + (messagesADay.map { ", \(Readable.decimal($0)) a day" } ?? "")
+        + (busiest.map { ", at most \(Readable.count($0.count)) on \($0.day)" } ?? ""))
     if tellsEarthquakes {
       let steps = [Message.Kind.opened, .updated, .retracted, .closed].map {
         "\($0.rawValue) \(Readable.count(kinds[$0] ?? 0))"
@@ -154,7 +157,7 @@ struct RehearsalReport {
       json.member("to", to)
       json.member("days", dayCount)
       json.member("messages", total)
-      json.member("messages_a_day", Double(total) / dayCount)
+      json.member("messages_a_day", messagesADay)
       json.member("busiest_day", busiest?.day)
       json.member("busiest_day_messages", busiest?.count)
       json.member("opened", kinds[.opened] ?? 0)

@@ -60,7 +60,7 @@ struct RehearseCommand {
   func run() throws -> ExitStatus {
     Signals.install()
     let connection = try database.connectToStore(wake: Signals.wakeDescriptor)
-    let begin = max(from, try HistoryBound.firstCommit(over: connection) ?? from)
+    let begin = min(to, max(from, try HistoryBound.firstCommit(over: connection) ?? from))
     // The conversations that were open at the beginning began earlier.
     let longest = configurations.compactMap { $0.rule?.closesAfter }.max() ?? .zero
     let first = try Self.token(at: begin.earlier(by: longest), over: connection)
