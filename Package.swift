@@ -202,9 +202,9 @@ let package = Package(
     .executableTarget(
       name: "quake-watch",
       dependencies: [
-        "Basics", "CLinux", "Compression", "Postgres", "QuakeClient", "QuakeConsumers",
+        "Basics", "CLinux", "Postgres", "QuakeClient", "QuakeConsumers",
         "QuakeSinks", "QuakeTool", "QuakeWorker", "QuakeHistory", "EmbeddedPostgres", "QuakeModel",
-        "CommandLine", "CLibcrypto",
+        "CommandLine",
       ], swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
       name: "quake-query",
