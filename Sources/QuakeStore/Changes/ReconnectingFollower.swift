@@ -63,10 +63,9 @@ final class ReconnectingFollower {
       while true {
         if follower.isAtEnd {
           guard waiting else { return true }
-          switch try follower.wait(until: deadline, wake: wake) {
-          case .woken: throw Self.interrupted
-          case .timedOut: return true
-          case .ready: break
+          // After any other outcome the history is read, by which a server that is silent is noticed.
+          guard try follower.wait(until: deadline, wake: wake) != .woken else {
+            throw Self.interrupted
           }
         }
         let before = follower.cursor
