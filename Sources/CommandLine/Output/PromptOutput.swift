@@ -9,7 +9,7 @@ import SwiftOverlayShims  // where this compiler finds the members of stat
 package struct PromptOutput {
   /// What a write has done.
   package enum Result: Equatable {
-    /// So many bytes are written, perhaps none after a signal.
+    /// The number of bytes that were written; 0 if a signal came first.
     case written(Int)
     /// The descriptor takes nothing at the moment.
     case full

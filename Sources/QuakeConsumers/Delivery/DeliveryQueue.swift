@@ -166,7 +166,7 @@ package struct DeliveryQueue: Sendable {
 
   // MARK: - Attempts
 
-  /// After so many failures in a row the receiver is presumed to be down.
+  /// How many failures in a row mean that the receiver is down.
   private static let patience = 5
   /// How often one that is down is tried.
   private static let probeInterval = Duration.seconds(1)

@@ -46,7 +46,7 @@ package struct ChangeText: Sendable {
     line(change.op, change.changed, change.old, change.new, by: change.transaction)
   }
 
-  /// The same in at most so many columns.
+  /// The same, no wider than a number of columns.
   package func line(_ change: Change, columns: Int) -> String {
     line(
       change.op, change.changed, change.old, change.new, by: change.transaction,
