@@ -1,13 +1,14 @@
 #!/usr/bin/perl
 # Names the tests that failed, from the events that the test groups have written.
 #   failed-tests.pl FOLDER            each failed test of a run, its first failure and the command that runs it alone
+#   failed-tests.pl --again FOLDER    what make is given to run each failed test alone, one a line
 #   failed-tests.pl --table FOLDER... a table of the failures of several runs, by test
 use strict;
 use warnings;
 use JSON::PP;
 
-my $table = @ARGV && $ARGV[0] eq '--table' && shift;
-die "usage: failed-tests.pl [--table] FOLDER...\n" unless @ARGV;
+my $form = @ARGV && $ARGV[0] =~ /^--(table|again)$/ && shift ? $1 : '';
+die "usage: failed-tests.pl [--again | --table] FOLDER...\n" unless @ARGV;
 
 # The failures of one group: the name of the test, and the first line that says what failed.
 sub failures {
@@ -53,17 +54,23 @@ for my $folder (@ARGV) {
   }
 }
 
+sub alone {
+  my ($test) = @_;
+  return $test =~ /^group / ? "test-group-$tests{$test}[0]" : "test-one TEST='$test'";
+}
+
 binmode STDOUT, ':encoding(UTF-8)';
 my @names = sort { keys %{$runs{$b}} <=> keys %{$runs{$a}} || $a cmp $b } keys %tests;
-if ($table) {
+if ($form eq 'again') {
+  print map { alone($_) =~ s/'//gr . "\n" } @names;
+} elsif ($form eq 'table') {
   printf "%8s  %s\n", 'failures', "test, of " . @ARGV . ' runs' if @names;
   printf "%8d  %s\n", scalar keys %{$runs{$_}}, $_ for @names;
 } elsif (@names) {
   print "failed: ", @names == 1 ? '1 test' : @names . ' tests', "\n";
   for (@names) {
-    my ($group, $text) = @{$tests{$_}};
-    my $alone = /^group / ? "make test-group-$group" : "make test-one TEST='$_'";
-    print "  $_\n    ", substr($text, 0, 300), "\n    alone: $alone\n";
+    my (undef, $text) = @{$tests{$_}};
+    print "  $_\n    ", substr($text, 0, 300), "\n    alone: make ", alone($_), "\n";
   }
 } else {
   print "a group failed, and no test of it: its log is in $ARGV[0]\n";
