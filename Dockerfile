@@ -12,7 +12,7 @@ FROM debian:${DEBIAN_VERSION}-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      ca-certificates libcurl4t64 libexpat1 libgnutls30t64 libmosquitto1 libpq5 libssl3t64 libzstd1 zlib1g \
+      ca-certificates libcurl4t64 libexpat1 libmosquitto1 libpq5 libssl3t64 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 quake \
  && useradd --system --uid 10001 --gid quake --home-dir /nonexistent --shell /usr/sbin/nologin quake \

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 command -v chromium >/dev/null && command -v chromedriver >/dev/null || exit 69
 folder=${QUAKE_BROWSER:-$PWD/.build/browser}
+[[ $folder != none ]] || exit 69
 python=$folder/bin/python
 packages=(selenium)
 # Only its file axe.min.js is used: without its dependencies, among which are browsers.
@@ -18,7 +19,7 @@ flock 9
 if [[ ! -x $python ]] || ! "$python" -c "$ready" 2>/dev/null; then
   rm -rf "$folder"
   python3 -m venv "$folder" >&2
-  pip=("$folder/bin/pip" install --quiet --no-compile --disable-pip-version-check --only-binary :all: --timeout 20 --retries 1)
+  pip=(timeout 300 "$folder/bin/pip" install --quiet --no-compile --disable-pip-version-check --only-binary :all: --timeout 20 --retries 1)
   if ! "${pip[@]}" "${packages[@]}" >&2 || ! "${pip[@]}" --no-deps "${alone[@]}" >&2; then
     rm -rf "$folder"
     exit 69

