@@ -92,14 +92,14 @@ eventually() {
 # A user's quake-watch publishes the events of its server at a broker, with the system's libmosquitto.
 # publishes PORT
 publishes() {
-  printf "[consumer home]\nmqtt = mqtt://127.0.0.1:%d\nfrom = start\nretain = always\n" "$1" >consumers.conf
-  mosquitto -p "$1" >mosquitto.log 2>&1 & local broker=$!
-  quake-watch run --config consumers.conf --quiet & local consumers=$!
+  printf '[consumer home]\nmqtt = mqtt://127.0.0.1:%d\nfrom = start\nretain = always\n' "$1" >~/consumers.conf
+  /usr/sbin/mosquitto -p "$1" >~/mosquitto.log 2>&1 & local broker=$!
+  quake-watch run --config ~/consumers.conf --quiet & local consumers=$!
   published() { { timeout 3 curl --silent --no-buffer "mqtt://127.0.0.1:$1/quake/%23" || true; } | grep Simulated; }
-  eventually 60 published "$1" || { cat mosquitto.log; return 1; }
+  eventually 60 published "$1" || { cat ~/mosquitto.log; return 1; }
   kill "$consumers" && wait "$consumers"
   kill "$broker" && wait "$broker"
-  rm consumers.conf mosquitto.log
+  rm ~/consumers.conf ~/mosquitto.log
 }
 
 # quietly COMMAND...: shows what a command said only if it fails.

@@ -54,7 +54,7 @@ memory() {
   for watcher in "${watchers[@]}"; do awk '/^Private_/ { sum += $2 } END { print sum }' "/proc/$watcher/smaps_rollup"; done \
     | sort -n | sed -n 3p
 }
-is_idle() { (( $(memory) <= 2200 )); }
+is_idle() { (( $(memory) <= 2100 )); }
 sleep 2
 eventually 30 is_idle || { echo "an idle quake-watch needs $(memory) kB of its own" >&2; exit 1; }
 echo "an idle quake-watch needs $(memory) kB of its own"
