@@ -109,6 +109,7 @@ create table quake.delivery (
   token text not null,
   made_at timestamptz not null default clock_timestamp(),
   attempts integer not null default 0,
+  tried_for interval not null default '0',
   due_at timestamptz,
   parked_at timestamptz,
   reason text,
@@ -133,6 +134,7 @@ comment on column quake.delivery.kind is 'what the message tells: a change, or w
 comment on column quake.delivery.token is 'token of the transaction that it tells of';
 comment on column quake.delivery.made_at is 'when it was made, or put on the way again by hand';
 comment on column quake.delivery.attempts is 'how many attempts have failed';
+comment on column quake.delivery.tried_for is 'how long it has been tried since its first attempt, without the time in which the consumer was paused or not run';
 comment on column quake.delivery.due_at is 'when to try again; null: at once';
 comment on column quake.delivery.parked_at is 'when the attempts were given up; null: they were not';
 comment on column quake.delivery.reason is 'why the last attempt failed';

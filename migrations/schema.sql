@@ -2348,6 +2348,7 @@ CREATE TABLE quake.delivery (
     token text NOT NULL,
     made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
+    tried_for interval DEFAULT '00:00:00'::interval NOT NULL,
     due_at timestamp with time zone,
     parked_at timestamp with time zone,
     reason text,
@@ -2367,6 +2368,7 @@ COMMENT ON COLUMN quake.delivery.kind IS 'what the message tells: a change, or w
 COMMENT ON COLUMN quake.delivery.token IS 'token of the transaction that it tells of';
 COMMENT ON COLUMN quake.delivery.made_at IS 'when it was made, or put on the way again by hand';
 COMMENT ON COLUMN quake.delivery.attempts IS 'how many attempts have failed';
+COMMENT ON COLUMN quake.delivery.tried_for IS 'how long it has been tried since its first attempt, without the time in which the consumer was paused or not run';
 COMMENT ON COLUMN quake.delivery.due_at IS 'when to try again; null: at once';
 COMMENT ON COLUMN quake.delivery.parked_at IS 'when the attempts were given up; null: they were not';
 COMMENT ON COLUMN quake.delivery.reason IS 'why the last attempt failed';

@@ -17,9 +17,10 @@ package enum Tool {
   /// Runs `body` and ends the process.
   ///
   /// - Parameters:
+  ///   - completed: What completions offer, if that is more than the command itself.
   ///   - complete: Adds the settings of a configuration file to the command line; see `Program.run`.
   package static func run(
-    _ tool: Command,
+    _ tool: Command, completed: @autoclosure () -> Command? = nil,
     complete: (ParsedArguments, inout Diagnostics) throws -> ParsedArguments = {
       arguments, _ in arguments
     },
@@ -28,7 +29,9 @@ package enum Tool {
     var command = tool
     command.problems = problemsAddress
     command.build = Build.text
-    if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
+    if let text = GeneratedDocuments.requested(
+      ProcessArguments.current, of: command, completed: completed() ?? command)
+    {
       let output = StandardOutput()
       do throws(OutputError) {
         try output.write(text)
@@ -97,13 +100,15 @@ enum GeneratedDocuments {
 
   /// The document that the arguments request, or nil if there are other arguments: after a subcommand, the
   /// same words may mean something else.
-  static func requested(_ arguments: [String], of command: Command) -> String? {
+  static func requested(
+    _ arguments: [String], of command: Command, completed: @autoclosure () -> Command
+  ) -> String? {
     if arguments == ["--man"] {
       return command.manPage(date: productDate, manual: "Quake \(productVersion)")
     }
     guard arguments.count == 2, arguments[0] == "--completions",
       let shell = Shell(rawValue: arguments[1])
     else { return nil }
-    return command.completions(for: shell)
+    return completed().completions(for: shell)
   }
 }

@@ -11,13 +11,28 @@ enum WatchTool {
       + CommandVariables.help,
     exitStatuses: WatchCommand.table.exitStatuses)
 
+  /// What completions offer: the options of the command itself, and the subcommands with all of theirs.
+  private static var completed: Command {
+    var command = WatchCommand.table
+    command.subcommands = consumers.subcommands.map { subcommand in
+      var subcommand = subcommand
+      subcommand.options += consumers.options
+      subcommand.standsAlone = true
+      return subcommand
+    }
+    return command
+  }
+
   static func main() -> Never {
     // Their table would stay in the memory of an idle watcher, which does not need it.
-    guard ["run", "rehearse"].contains(ProcessArguments.current.first) else {
-      Tool.run(WatchCommand.table) { arguments, diagnostics in
+    let first = ProcessArguments.current.first
+    guard ["run", "rehearse"].contains(first) else {
+      Tool.run(WatchCommand.table, completed: completed) { arguments, diagnostics in
         try WatchCommand(arguments, diagnostics).run()
       }
     }
+    // Before anything that takes time: a SIGHUP without a handler ends the process.
+    if first == RunCommand.table.name { Signals.installReload() }
     Tool.run(
       consumers,
       complete: { try CommandConfiguration.complete($0, &$1, allowsSections: true) },

@@ -69,6 +69,8 @@ package struct Command: Sendable {
   package var standard: String?
   /// Whether help, manual page and completions leave the command out, because only programs use it.
   package var isHidden: Bool
+  /// Whether the options of the commands above are not its own, too.
+  package var standsAlone = false
   /// Examples; two are enough.
   package var examples: [Example]
   /// Environment variables; a subcommand without any shows those of the command above it.
@@ -128,7 +130,8 @@ struct CommandPath {
 
   /// The options of the commands above, and those every command has.
   var inheritedOptions: [Option] {
-    var options = commands.dropLast().reversed().flatMap(\.options)
+    let first = commands.lastIndex(where: \.standsAlone) ?? 0
+    var options = commands[first...].dropLast().reversed().flatMap(\.options)
     options.append(.helpRequest)
     if root.version != nil { options.append(.versionRequest) }
     return options

@@ -7,16 +7,18 @@ import Synchronization
 /// The first SIGINT or SIGTERM asks the program to finish the work in progress; the second one ends the
 /// process at once with status 128 + the signal's number.
 package enum Signals {
-  /// Installs a handler for SIGHUP, which asks the program to read its configuration anew.
+  /// Installs a handler for SIGHUP, which asks the program to read its configuration anew. It does not wake what waits
+  /// for `wakeDescriptor`: work in hand goes on to its end.
   package static func installReload() {
     _ = reloadSignals.load(ordering: .sequentiallyConsistent)
-    openWakePipe()
+    openPipe(reloadReadEnd, reloadWriteEnd)
     handle(SIGHUP, with: reloadHandler)
   }
 
   /// Whether SIGHUP has arrived since the last call.
   package static func takeReloadRequest() -> Bool {
-    reloadSignals.exchange(0, ordering: .sequentiallyConsistent) > 0
+    drain(reloadDescriptor)
+    return reloadSignals.exchange(0, ordering: .sequentiallyConsistent) > 0
   }
 
   /// Installs the handlers and ignores SIGPIPE; a second call changes nothing.
@@ -25,7 +27,7 @@ package enum Signals {
   package static func install() {
     ignoreClosedPipes()
     _ = stopRequested
-    openWakePipe()
+    openPipe(wakeReadEnd, wakeWriteEnd)
     handle(SIGINT, with: stopHandler)
     handle(SIGTERM, with: stopHandler)
   }
@@ -54,10 +56,18 @@ package enum Signals {
     wakeReadEnd.load(ordering: .sequentiallyConsistent)
   }
 
+  /// A descriptor that becomes readable when SIGHUP has arrived, until the request is taken; before `installReload` it
+  /// is -1.
+  package static var reloadDescriptor: Int32 {
+    reloadReadEnd.load(ordering: .sequentiallyConsistent)
+  }
+
   /// Makes ``wakeDescriptor`` unreadable until the next signal; the flags stay.
-  package static func drainWake() {
+  package static func drainWake() { drain(wakeDescriptor) }
+
+  private static func drain(_ descriptor: Int32) {
     var bytes: (UInt64, UInt64) = (0, 0)
-    while read(wakeDescriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
+    while read(descriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
   }
 
   /// Waits until a descriptor is readable, a signal arrives or the time is up; true if it is readable.
@@ -74,8 +84,10 @@ package enum Signals {
     return polled[0].revents != 0
   }
 
-  private static func openWakePipe() {
-    guard wakeDescriptor < 0 else { return }
+  private static func openPipe(
+    _ readEnd: borrowing Atomic<Int32>, _ writeEnd: borrowing Atomic<Int32>
+  ) {
+    guard readEnd.load(ordering: .sequentiallyConsistent) < 0 else { return }
     var ends: [Int32] = [-1, -1]
     // Without the pipe a signal still sets its flag and still interrupts poll(2).
     guard pipe(&ends) == 0 else { return }
@@ -83,8 +95,8 @@ package enum Signals {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
     }
-    wakeReadEnd.store(ends[0], ordering: .sequentiallyConsistent)
-    wakeWriteEnd.store(ends[1], ordering: .sequentiallyConsistent)
+    readEnd.store(ends[0], ordering: .sequentiallyConsistent)
+    writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
   }
 
   private static func handle(
@@ -109,25 +121,28 @@ let reloadSignals = Atomic<Int32>(0)
 let wakeWriteEnd = Atomic<Int32>(-1)
 /// The end of the wake pipe that programs poll, or -1.
 let wakeReadEnd = Atomic<Int32>(-1)
+/// The same for SIGHUP.
+let reloadWriteEnd = Atomic<Int32>(-1)
+let reloadReadEnd = Atomic<Int32>(-1)
 
 /// The first signal requests a stop; the second ends the process at once, because the user is waiting.
 let stopHandler: @convention(c) (Int32) -> Void = { signal in
   let (isFirst, _) = stopSignal.compareExchange(
     expected: 0, desired: signal, ordering: .sequentiallyConsistent)
   if !isFirst { _exit(128 + signal) }
-  wake()
+  wake(wakeWriteEnd)
 }
 
 let reloadHandler: @convention(c) (Int32) -> Void = { _ in
   reloadSignals.store(1, ordering: .sequentiallyConsistent)
-  wake()
+  wake(reloadWriteEnd)
 }
 
-private func wake() {
+private func wake(_ end: borrowing Atomic<Int32>) {
   // The interrupted code may be about to read errno.
   let savedErrno = errno
   var byte: UInt8 = 0
   // A full pipe needs no further byte: the reader wakes anyway.
-  _ = write(wakeWriteEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
+  _ = write(end.load(ordering: .sequentiallyConsistent), &byte, 1)
   errno = savedErrno
 }

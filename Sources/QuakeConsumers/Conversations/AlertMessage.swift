@@ -18,6 +18,7 @@ extension Message {
     let present = alert.present
     set("QUAKE_TOKEN", "\(alert.token)")
     set("QUAKE_ID", alert.id)
+    set("QUAKE_AT", "\(alert.at)")
     set("QUAKE_ALERT", alert.kind.rawValue)
     set("QUAKE_CONVERSATION", alert.conversation)
     set("QUAKE_SUPERSEDES", alert.supersedes)

@@ -3,7 +3,9 @@ internal import Basics
 /// What one consumer owes its receiver, and when each message is tried.
 ///
 /// Messages with the same subject are delivered in order: the next one waits until the one before was delivered or
-/// parked. Others go on. The queue knows no clock and no message: its owner gives it the time and gets numbers.
+/// parked. Others go on. A message without a subject concerns all events (a truncate): it waits for all that are older,
+/// and all that are newer wait for it. The queue knows no clock and no message: its owner gives it the time and gets
+/// numbers.
 package struct DeliveryQueue: Sendable {
   /// How a consumer's messages are delivered.
   package struct Settings: Hashable, Sendable {
@@ -11,7 +13,7 @@ package struct DeliveryQueue: Sendable {
     package var atOnce = 8
     /// How many messages one attempt delivers at most.
     package var batch = 1
-    /// After how long a message is parked.
+    /// How long a message is tried before it is parked: from its first attempt on, without pauses of the consumer.
     package var giveUp = Duration.seconds(86_400)
 
     package init() {}
@@ -20,8 +22,8 @@ package struct DeliveryQueue: Sendable {
   /// What becomes of a message after an attempt.
   package enum Decision: Hashable, Sendable {
     case delivered
-    /// It is tried again after a pause; `attempts` have failed.
-    case retried(attempts: Int, pause: Duration)
+    /// It is tried again after a pause; `attempts` have failed, and it has been tried for the time `tried`.
+    case retried(attempts: Int, pause: Duration, tried: Duration)
     /// It is not tried again.
     case parked(attempts: Int)
   }
@@ -37,7 +39,10 @@ package struct DeliveryQueue: Sendable {
 
   package var settings: Settings
   /// Whether nothing is begun.
-  package var isPaused = false
+  package private(set) var isPaused = false
+  /// When the last pause began, and how long all that have ended were together.
+  private var pausedAt = Duration.zero
+  private var pausedFor = Duration.zero
 
   private var items: [Int64: Item] = [:]
   /// The messages of each subject in their order. The first one is tried, or waits.
@@ -46,6 +51,10 @@ package struct DeliveryQueue: Sendable {
   private var ready = Heap<Int64>()
   /// Firsts of their subjects that are tried later.
   private var waiting = Heap<Due>()
+  /// Messages without a subject, by number.
+  private var barriers: [Int64] = []
+  /// How many messages are older than the first of them.
+  private var blockers = 0
   /// The messages of the attempt that began last.
   private var inBatch: Set<Int64> = []
   /// How many attempts are under way or not recorded.
@@ -58,8 +67,10 @@ package struct DeliveryQueue: Sendable {
   private struct Item {
     var subject: String
     var attempts: Int
-    /// When it was made, on the owner's clock.
-    var madeAt: Duration
+    /// How long it had been tried when its last attempt ended.
+    var tried: Duration
+    /// When that was, or when it was added: without the pauses.
+    var since: Duration
     /// When it is tried again; zero: at once.
     var due: Duration
     var state = State.idle
@@ -97,12 +108,23 @@ package struct DeliveryQueue: Sendable {
   /// Whether an attempt is under way or not recorded.
   package var isBusy: Bool { underWay > 0 }
 
+  /// Begins nothing until it is called again, or goes on.
+  package mutating func setPaused(_ isPaused: Bool, at now: Duration) {
+    guard isPaused != self.isPaused else { return }
+    if isPaused { pausedAt = now } else { pausedFor += now - pausedAt }
+    self.isPaused = isPaused
+  }
+
+  /// The time without the pauses.
+  private func running(at now: Duration) -> Duration { (isPaused ? pausedAt : now) - pausedFor }
+
   /// Adds messages, in the order of their numbers.
   package mutating func add(_ owed: some Sequence<ConsumerStore.Owed>, at now: Duration) {
     for owed in owed where items[owed.number] == nil {
       items[owed.number] = Item(
-        subject: owed.subject, attempts: owed.attempts, madeAt: now - owed.age,
-        due: owed.delay > .zero ? now + owed.delay : .zero)
+        subject: owed.subject, attempts: owed.attempts, tried: owed.tried,
+        since: running(at: now), due: owed.delay > .zero ? now + owed.delay : .zero)
+      count(owed.number, owed.subject)
       let line = subjects[owed.subject, default: []]
       guard let last = line.last, last > owed.number else {
         subjects[owed.subject, default: []].append(owed.number)
@@ -111,6 +133,26 @@ package struct DeliveryQueue: Sendable {
       }
       insert(owed.number, into: owed.subject)
     }
+  }
+
+  /// Takes note of a message for the order of those without a subject.
+  private mutating func count(_ number: Int64, _ subject: String) {
+    if subject.isEmpty {
+      barriers.insert(number, at: barriers.firstIndex { $0 > number } ?? barriers.count)
+      if barriers.first == number { countBlockers() }
+    } else if let first = barriers.first, number < first {
+      blockers += 1
+    }
+  }
+
+  private mutating func countBlockers() {
+    blockers = barriers.first.map { first in items.keys.count { $0 < first } } ?? 0
+  }
+
+  /// Whether no message without a subject holds it.
+  private func isPassable(_ number: Int64) -> Bool {
+    guard let first = barriers.first else { return true }
+    return number < first || (number == first && blockers == 0)
   }
 
   /// A message that was parked and is tried again may be older than those that wait.
@@ -126,14 +168,25 @@ package struct DeliveryQueue: Sendable {
   /// Replaces what is owed by what the database has. Attempts under way go on.
   package mutating func replace(with owed: [ConsumerStore.Owed], at now: Duration) {
     let kept = Set(owed.map(\.number))
-    for (number, item) in items {
-      if case .idle = item.state {
-        remove(number)
-      } else if !kept.contains(number), case .tried = item.state {
-        items[number]?.state = .discarded
+    let before = items
+    (items, subjects, barriers, blockers) = ([:], [:], [], 0)
+    for number in before.keys.sorted() {
+      guard var item = before[number] else { continue }
+      switch item.state {
+      case .idle: continue
+      case .tried where !kept.contains(number): item.state = .discarded
+      default: break
       }
+      items[number] = item
+      subjects[item.subject, default: []].append(number)
+      count(number, item.subject)
     }
     add(owed, at: now)
+    for (number, item) in before where items[number]?.attempts == item.attempts {
+      items[number]?.tried = item.tried
+      items[number]?.since = item.since
+      items[number]?.isAlone = item.isAlone
+    }
     ready = Heap()
     waiting = Heap()
     for line in subjects.values {
@@ -149,6 +202,12 @@ package struct DeliveryQueue: Sendable {
 
   private mutating func remove(_ number: Int64) {
     guard let item = items.removeValue(forKey: number) else { return }
+    if item.subject.isEmpty {
+      barriers.removeAll { $0 == number }
+      countBlockers()
+    } else if let first = barriers.first, number < first {
+      blockers -= 1
+    }
     guard var line = subjects[item.subject] else { return }
     if line.first == number { line.removeFirst() } else { line.removeAll { $0 == number } }
     subjects[item.subject] = line.isEmpty ? nil : line
@@ -187,7 +246,7 @@ package struct DeliveryQueue: Sendable {
     inBatch = []
     var batch: [Int64] = []
     while batch.count < settings.batch, let number = nextReady(at: now) {
-      let isAlone = items[number]?.isAlone == true
+      let isAlone = items[number].map { $0.isAlone || $0.subject.isEmpty } ?? false
       if isAlone, !batch.isEmpty { break }
       ready.removeFirst()
       items[number]?.state = .tried
@@ -203,14 +262,14 @@ package struct DeliveryQueue: Sendable {
   }
 
   /// The first of what is ready: without what was removed or tried meanwhile, and without the second ones of their
-  /// subjects that an earlier batch has left.
+  /// subjects that an earlier batch has left. nil also if it has to wait for another one, as all after it have.
   private mutating func nextReady(at now: Duration) -> Int64? {
     while let number = ready.first {
       if let item = items[number], !isTried(number), item.due <= now,
         let line = subjects[item.subject],
         line.first == number || isFollowing(number, in: line)
       {
-        return number
+        return isPassable(number) ? number : nil
       }
       ready.removeFirst()
     }
@@ -274,20 +333,26 @@ package struct DeliveryQueue: Sendable {
   ) -> Decision {
     guard case .failed(let retryAfter, let isFinal) = ending else { return .delivered }
     let attempts = item.attempts + 1
+    let tried =
+      item.attempts == 0 ? .zero : item.tried + max(.zero, running(at: now) - item.since)
     if isFinal {
-      return isBatch ? .retried(attempts: attempts, pause: .zero) : .parked(attempts: attempts)
+      return isBatch
+        ? .retried(attempts: attempts, pause: .zero, tried: tried) : .parked(attempts: attempts)
     }
-    guard now - item.madeAt < settings.giveUp else { return .parked(attempts: attempts) }
+    guard attempts == 1 || tried < settings.giveUp else { return .parked(attempts: attempts) }
     let asked = min(retryAfter ?? .zero, Self.longestRetryAfter)
-    return .retried(
-      attempts: attempts, pause: max(asked, Self.pause(after: attempts, using: &generator)))
+    let pause = max(asked, Self.pause(after: attempts, using: &generator))
+    return .retried(attempts: attempts, pause: pause, tried: tried)
   }
 
   /// Frees the place of an attempt: its decisions are in the database.
   package mutating func recorded(_ numbers: [Int64], at now: Duration) {
+    let since = running(at: now)
     for number in numbers {
-      if case .decided(.retried(let attempts, let pause)) = items[number]?.state {
+      if case .decided(.retried(let attempts, let pause, let tried)) = items[number]?.state {
         items[number]?.attempts = attempts
+        items[number]?.tried = tried
+        items[number]?.since = since
         items[number]?.due = pause > .zero ? now + pause : .zero
         items[number]?.state = .idle
       }
@@ -308,7 +373,7 @@ package struct DeliveryQueue: Sendable {
   /// When to call `begin` again; nil: after the next event.
   package func nextBegin(at now: Duration) -> Duration? {
     guard hasRoom else { return nil }
-    if !ready.isEmpty { return max(now, earliest) }
+    if let first = ready.first, isPassable(first) { return max(now, earliest) }
     return waiting.first.map { max($0.at, earliest) }
   }
 

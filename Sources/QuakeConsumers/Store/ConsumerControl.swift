@@ -71,7 +71,9 @@ package enum ConsumerControl {
         select w.name, w.token, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as place
           from quake.watcher w where w.name = \(name) for update)
       update quake.watcher w
-         set token = \(number), nonce = \(nonce(of: place)), changes = 0, holder = null, moved_at = now()
+         set token = \(number), nonce = \(nonce(of: place)), changes = 0, moved_at = now(),
+             -- A process that runs it takes it anew; no other one does meanwhile.
+             holder = case when w.holder ~ ':[0-9]{1,9}$' then 'rewound' || substring(w.holder from ':[0-9]*$') end
         from old where w.name = old.name
       returning old.place,
                 (select count(*) from quake.change_transaction t
@@ -115,7 +117,7 @@ package enum ConsumerControl {
       """
       update quake.delivery
          set made_at = case when parked_at is null then made_at else clock_timestamp() end,
-             parked_at = null, due_at = null, attempts = 0
+             parked_at = null, due_at = null, attempts = 0, tried_for = '0'
        where consumer = \(name)
          and case when \(all) then parked_at is not null or due_at is not null
                   else id = any (\(ids)::text[]) end

@@ -23,13 +23,14 @@ extension ConsumerStore {
     try connection.rows(
       """
       select k.name,
-             case when c.name is null then 'removed' when w.holder = \(holder) then 'changed'
-                  when w.holder is null then 'rewound' else 'replaced' end
+             case when c.name is null then 'removed'
+                  when split_part(w.holder, ':', 1) = \(holder) then 'changed'
+                  when coalesce(w.holder, 'rewound') ~ '^rewound' then 'rewound' else 'replaced' end
         from unnest(\(known.map(\.name))::text[], \(known.map { "\($0.changedAt)" })::timestamptz[])
                k (name, changed_at)
         left join quake.watcher w on w.name = k.name
         left join quake.consumer c on c.name = k.name
-       where w.holder is distinct from \(holder) or c.changed_at is distinct from k.changed_at
+       where split_part(w.holder, ':', 1) is distinct from \(holder) or c.changed_at is distinct from k.changed_at
        order by k.name
       """, prepared: true, as: (String, String).self
     ).map { name, notice in
@@ -42,7 +43,12 @@ extension ConsumerStore {
     }
   }
 
-  /// The states of consumers after a notice, or after an uncertain connection.
+  /// The database's time, by which transactions are committed.
+  package func time(over connection: Connection) throws(PostgresError) -> Timestamp {
+    try connection.row("select clock_timestamp()", prepared: true, as: Timestamp.self)
+  }
+
+  /// The states of consumers after a notice.
   package func reload(
     _ names: [String], over connection: Connection
   ) throws -> [String: State] {

@@ -61,16 +61,38 @@ extension ConsumerStore {
     let id: String
   }
 
+  /// How many messages one statement inserts at most. The server may join a list of messages with that of their owners
+  /// by reading one again for each row of the other.
+  private static let portion = 200
+
   private func insert(_ page: Page, over connection: Connection) throws -> [Int64?] {
     guard !page.owed.isEmpty else { return [] }
-    let messages = page.messages
+    var numbers: [Key: Int64] = [:]
+    var rest = page.owed[...]
+    while !rest.isEmpty {
+      try insert(rest.prefix(Self.portion), of: page.messages, into: &numbers, over: connection)
+      rest = rest.dropFirst(Self.portion)
+    }
+    if numbers.count < page.owed.count { try addKnown(page, to: &numbers, over: connection) }
+    return page.owed.map { owed in
+      numbers[Key(consumer: owed.consumer, id: page.messages[owed.message].id)]
+    }
+  }
+
+  private func insert(
+    _ owed: ArraySlice<(consumer: String, message: Int)>, of all: [Message],
+    into numbers: inout [Key: Int64], over connection: Connection
+  ) throws {
+    let first = owed.map(\.message).min() ?? 0
+    let last = owed.map(\.message).max() ?? 0
+    let messages = all[first...last]
     let inserted = try connection.rows(
       """
       with made as (
         insert into quake.delivery (consumer, id, subject, kind, token, variables, data)
         select o.consumer, m.id, m.subject, m.kind, m.token, m.variables, m.data
-          from unnest(\(page.owed.map(\.consumer))::text[],
-                      \(page.owed.map { Int64($0.message) })::bigint[])
+          from unnest(\(owed.map(\.consumer))::text[],
+                      \(owed.map { Int64($0.message - first) })::bigint[])
                  with ordinality o (consumer, message, n)
           join unnest(\(messages.map(\.id))::text[], \(messages.map(\.subject))::text[],
                       \(messages.map(\.kind.rawValue))::text[],
@@ -84,14 +106,7 @@ extension ConsumerStore {
         returning consumer, id, number)
       select consumer, id, number from made
       """, format: .binary, as: (String, String, Int64).self)
-    var numbers: [Key: Int64] = [:]
     for (consumer, id, number) in inserted { numbers[Key(consumer: consumer, id: id)] = number }
-    if inserted.count < page.owed.count {
-      try addKnown(page, to: &numbers, over: connection)
-    }
-    return page.owed.map { owed in
-      numbers[Key(consumer: owed.consumer, id: messages[owed.message].id)]
-    }
   }
 
   /// After a rewind, and if this is the second attempt to write the page, messages are there already.
@@ -121,7 +136,7 @@ extension ConsumerStore {
         from unnest(\(cursors.map(\.consumer))::text[], \(cursors.map(\.cursor.token.number))::bigint[],
                     \(cursors.map { Self.nonce(of: $0.cursor) })::text[],
                     \(cursors.map(\.cursor.changes))::bigint[]) c (name, token, nonce, changes)
-       where w.name = c.name and w.holder = \(holder)
+       where w.name = c.name and split_part(w.holder, ':', 1) = \(holder)
       returning w.name
       """, as: String.self)
     guard moved.count < cursors.count else { return }
@@ -150,8 +165,9 @@ extension ConsumerStore {
     package enum Result: Hashable, Sendable {
       /// The receiver has taken the message.
       case delivered
-      /// It is tried again after a pause; this is the number of attempts that have failed.
-      case failed(reason: String, attempts: Int, pause: Duration)
+      /// It is tried again after a pause; this is the number of attempts that have failed, and for how long it was
+      /// tried.
+      case failed(reason: String, attempts: Int, pause: Duration, tried: Duration)
       /// It is not tried again.
       case parked(reason: String, attempts: Int)
     }
@@ -168,31 +184,40 @@ extension ConsumerStore {
   }
 
   /// Writes outcomes in one transaction. If it is not known whether it was committed, call it again.
-  package func record(_ outcomes: [Outcome], over connection: Connection) throws {
+  ///
+  /// - Returns: The transactions that the delivered messages told of.
+  @discardableResult
+  package func record(
+    _ outcomes: [Outcome], over connection: Connection
+  ) throws -> [ChangeToken] {
     var delivered: [(consumer: String, number: Int64)] = []
     var failed: [Failed] = []
     for outcome in outcomes {
       let (consumer, number) = (outcome.consumer, outcome.number)
       switch outcome.result {
       case .delivered: delivered.append((consumer, number))
-      case .failed(let reason, let attempts, let pause):
+      case .failed(let reason, let attempts, let pause, let tried):
         failed.append(
           Failed(
-            consumer: consumer, number: number, attempts: attempts, reason: reason, pause: pause))
+            consumer: consumer, number: number, attempts: attempts, reason: reason, pause: pause,
+            tried: tried))
       case .parked(let reason, let attempts):
         failed.append(
-          Failed(consumer: consumer, number: number, attempts: attempts, reason: reason, pause: nil)
-        )
+          Failed(
+            consumer: consumer, number: number, attempts: attempts, reason: reason, pause: nil,
+            tried: .zero))
       }
     }
     switch (delivered.isEmpty, failed.isEmpty) {
-    case (true, true): break
-    case (false, true): try remove(delivered, over: connection)
-    case (true, false): try note(failed, over: connection)
+    case (true, true): return []
+    case (false, true): return try remove(delivered, over: connection)
+    case (true, false):
+      try note(failed, over: connection)
+      return []
     case (false, false):
-      try connection.transaction {
-        try remove(delivered, over: connection)
+      return try connection.transaction {
         try note(failed, over: connection)
+        return try remove(delivered, over: connection)
       }
     }
   }
@@ -204,26 +229,29 @@ extension ConsumerStore {
     let reason: String
     /// nil: it is parked.
     let pause: Duration?
+    let tried: Duration
   }
 
   private func remove(
     _ delivered: [(consumer: String, number: Int64)], over connection: Connection
-  ) throws {
-    try connection.executePrepared(
+  ) throws -> [ChangeToken] {
+    try connection.rows(
       """
       with gone as (
         delete from quake.delivery d
          using unnest(\(delivered.map(\.consumer))::text[], \(delivered.map(\.number))::bigint[])
                  o (consumer, number)
          where d.consumer = o.consumer and d.number = o.number
-        returning d.consumer),
-      counted as (select consumer, count(*) as count from gone group by consumer)
-      update quake.consumer c
-         set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
-             rate = d.count + c.rate
-               * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
-        from counted d where c.name = d.consumer
-      """)
+        returning d.consumer, d.token),
+      counted as (select consumer, count(*) as count from gone group by consumer),
+      noted as (
+        update quake.consumer c
+           set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
+               rate = d.count + c.rate
+                 * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
+          from counted d where c.name = d.consumer)
+      select distinct token from gone
+      """, prepared: true, as: ChangeToken.self)
   }
 
   private func note(_ failed: [Failed], over connection: Connection) throws {
@@ -233,12 +261,14 @@ extension ConsumerStore {
         select * from unnest(
           \(failed.map(\.consumer))::text[], \(failed.map(\.number))::bigint[],
           \(failed.map { Int64($0.attempts) })::bigint[], \(failed.map { Self.cut($0.reason) })::text[],
-          \(failed.map { $0.pause?.wholeMicroseconds })::bigint[]
-        ) with ordinality f (consumer, number, attempts, reason, pause, n)),
+          \(failed.map { $0.pause?.wholeMicroseconds })::bigint[],
+          \(failed.map { $0.tried.wholeMicroseconds })::bigint[]
+        ) with ordinality f (consumer, number, attempts, reason, pause, tried, n)),
       noted as (
         update quake.delivery d
            set attempts = f.attempts, reason = f.reason,
                due_at = clock_timestamp() + f.pause * interval '1 microsecond',
+               tried_for = f.tried * interval '1 microsecond',
                parked_at = case when f.pause is null then clock_timestamp() end
           from failed f where d.consumer = f.consumer and d.number = f.number)
       update quake.consumer c set failed_at = clock_timestamp(), error = f.reason

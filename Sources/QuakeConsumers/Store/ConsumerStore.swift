@@ -5,10 +5,11 @@ package import QuakeModel
 
 /// The consumers of one process in the database: their cursors, and what they owe.
 ///
-/// One process at a time has a consumer: the last that took it. It writes a page of messages with the cursors in one
-/// transaction, so that each message is made once.
+/// One process at a time has a consumer. It writes a page of messages with the cursors in one transaction, so that each
+/// message is made once.
 package struct ConsumerStore: Sendable {
-  /// Tells this process from others (`quake.watcher.holder`).
+  /// Tells this process from others. `quake.watcher.holder` has it, and after a colon the server process of the
+  /// connection by which it runs the consumer, so that others see when it ends.
   package let holder: String
 
   /// Runs no statement yet.
@@ -44,8 +45,6 @@ extension ConsumerStore {
     package var changedAt: Timestamp
     /// How many messages the limit of its rate has dropped so far.
     package var heldBack: Int64
-    /// How many of its messages are parked.
-    package var parked: Int64
   }
 
   /// A message that is owed, without its contents.
@@ -58,18 +57,18 @@ extension ConsumerStore {
     package var attempts: Int
     /// How long until the next attempt; zero or less: at once.
     package var delay: Duration
-    /// How long ago it was made.
-    package var age: Duration
+    /// How long it has been tried, without the time in which the consumer was paused or not run.
+    package var tried: Duration
 
     package init(
       number: Int64, subject: String, attempts: Int = 0, delay: Duration = .zero,
-      age: Duration = .zero
+      tried: Duration = .zero
     ) {
       self.number = number
       self.subject = subject
       self.attempts = attempts
       self.delay = delay
-      self.age = age
+      self.tried = tried
     }
   }
 
@@ -95,38 +94,92 @@ extension ConsumerStore {
     }
   }
 
+  /// The same for those that no other process runs: the one that had them has ended, lost its connection, or was not
+  /// seen for a minute.
+  ///
+  /// - Parameter rewound: Whether they are those of this process that were rewound.
+  /// - Returns: By name, those that it has now, and the names of those that another process runs.
+  package func takeFree(
+    _ descriptions: [Description], rewound: Bool = false, over connection: Connection
+  ) throws -> (states: [String: State], held: Set<String>) {
+    let names = descriptions.map(\.name)
+    return try connection.transaction {
+      // A process of the server that began after the consumer was last seen is that of another client.
+      let taken = try connection.rows(
+        """
+        with alive as materialized (
+          select pid, backend_start from pg_stat_activity where datname = current_database())
+        update quake.watcher w
+           set holder = \(holder) || ':' || pg_backend_pid(), seen_at = now(),
+               role = coalesce(role, current_user)
+         where name = any (\(names)::text[])
+           and (holder is null or split_part(holder, ':', 1) = \(holder)
+                or split_part(holder, ':', 1) = 'rewound' and \(rewound)
+                or seen_at < now() - interval '60 s'
+                or holder ~ ':[0-9]{1,9}$'
+                   and not exists (
+                     select from alive a
+                      where a.pid = substring(w.holder from ':([0-9]{1,9})$')::int
+                        and coalesce(a.backend_start <= w.seen_at, true)))
+        returning name
+        """, as: String.self)
+      let known = Set(taken)
+      try describe(descriptions.filter { known.contains($0.name) }, over: connection)
+      let held = try connection.rows(
+        """
+        select name from quake.watcher
+         where name = any (\(names.filter { !known.contains($0) })::text[])
+           and (coalesce(role, current_user) = current_user or not row_security_active('quake.watcher'))
+        """, as: String.self)
+      return (try states(of: taken, over: connection), Set(held))
+    }
+  }
+
+  /// Lets others take what this process has, because it ends.
+  package func release(over connection: Connection) throws(PostgresError) {
+    try connection.execute(
+      "update quake.watcher set holder = null where split_part(holder, ':', 1) = \(holder)")
+  }
+
   /// Creates consumers that have no cursor yet.
   ///
-  /// - Throws: `StoreError` of kind `replaced` if another process was quicker, `PostgresError` with SQLSTATE 42501 if a
-  ///   name is another role's.
+  /// - Returns: By name, those that it has made; another process may have been quicker.
+  /// - Throws: `StoreError` of kind `replaced` if a name is another role's.
   package func begin(
     _ descriptions: [Description], at cursor: HistoryCursor, over connection: Connection
   ) throws -> [String: State] {
     try connection.transaction {
       let names = descriptions.map(\.name)
-      let made = try connection.execute(
+      let made = try connection.rows(
         """
         insert into quake.watcher (name, holder, token, nonce, changes)
-        select n, \(holder), \(cursor.token.number), \(Self.nonce(of: cursor)), \(cursor.changes)
+        select n, \(holder) || ':' || pg_backend_pid(), \(cursor.token.number),
+               \(Self.nonce(of: cursor)), \(cursor.changes)
           from unnest(\(names)::text[]) n
         on conflict (name) do nothing
-        """
-      ).affectedRows
-      guard made == names.count else { throw try taken(among: names, over: connection) }
-      try describe(descriptions, over: connection)
-      return try states(of: names, over: connection)
+        returning name
+        """, as: String.self)
+      if made.count < names.count {
+        try refuseForeign(names.filter { !made.contains($0) }, over: connection)
+      }
+      let isMade = Set(made)
+      try describe(descriptions.filter { isMade.contains($0.name) }, over: connection)
+      return try states(of: made, over: connection)
     }
   }
 
-  /// Why not all names could be made.
-  private func taken(among names: [String], over connection: Connection) throws -> StoreError {
-    let (name, role) = try connection.row(
+  /// Refuses names that belong to another role.
+  private func refuseForeign(_ names: [String], over connection: Connection) throws {
+    let foreign = try connection.firstRow(
       """
-      select name, coalesce(role, '') from quake.watcher
-       where name = any (\(names)::text[]) order by holder is distinct from \(holder) desc limit 1
+      select name, role::text from quake.watcher
+       where name = any (\(names)::text[]) and role <> current_user
+         and row_security_active('quake.watcher')
+       order by name limit 1
       """, as: (String, String).self)
-    return StoreError(
-      .replaced, "consumer \"\(name)\" belongs to role \"\(role)\" or to another process",
+    guard let (name, role) = foreign else { return }
+    throw StoreError(
+      .replaced, "consumer \"\(name)\" belongs to role \"\(role)\"",
       hint: "Give the consumer another name, or run it as that role.")
   }
 
@@ -147,9 +200,7 @@ extension ConsumerStore {
     let states = try connection.rows(
       """
       select w.name, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token,
-             w.changes, c.paused_at is not null as paused, c.changed_at, c.held_back,
-             (select count(*) from quake.delivery d
-               where d.consumer = w.name and d.parked_at is not null) as parked
+             w.changes, c.paused_at is not null as paused, c.changed_at, c.held_back
         from quake.watcher w join quake.consumer c on c.name = w.name
        where w.name = any (\(names)::text[])
       """, format: .binary
@@ -157,16 +208,16 @@ extension ConsumerStore {
       (
         try row["name"] as String, try row["token"] as ChangeToken, try row["changes"] as Int64,
         try row["paused"] as Bool, try row["changed_at"] as Timestamp,
-        try row["held_back"] as Int64, try row["parked"] as Int64
+        try row["held_back"] as Int64
       )
     }
     return Dictionary(
-      uniqueKeysWithValues: states.map { name, token, changes, paused, at, held, parked in
+      uniqueKeysWithValues: states.map { name, token, changes, paused, at, held in
         (
           name,
           State(
             cursor: HistoryCursor(token: token, changes: changes), isPaused: paused, changedAt: at,
-            heldBack: held, parked: parked)
+            heldBack: held)
         )
       })
   }
@@ -182,7 +233,7 @@ extension ConsumerStore {
       """
       select consumer, number, subject, attempts::bigint as attempts,
              (extract(epoch from coalesce(due_at, clock_timestamp()) - clock_timestamp()) * 1e6)::bigint as delay,
-             (extract(epoch from clock_timestamp() - made_at) * 1e6)::bigint as age
+             (extract(epoch from tried_for) * 1e6)::bigint as tried
         from quake.delivery
        where consumer = any (\(names)::text[]) and parked_at is null
        order by consumer, number
@@ -192,7 +243,7 @@ extension ConsumerStore {
         row["consumer"],
         Owed(
           number: row["number"], subject: row["subject"], attempts: Int(row["attempts"] as Int64),
-          delay: .microseconds(row["delay"] as Int64), age: .microseconds(row["age"] as Int64)))
+          delay: .microseconds(row["delay"] as Int64), tried: .microseconds(row["tried"] as Int64)))
     }
   }
 

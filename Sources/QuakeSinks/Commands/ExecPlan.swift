@@ -20,10 +20,13 @@ package struct ExecPlan: SinkPlan {
     self.isBatch = isBatch
   }
 
-  /// The beginning of the command: its arguments may be secrets.
+  /// The beginning of the command: its arguments may be secrets, and so may a variable before it.
   package var shown: String {
     let words = command.text.split(whereSeparator: \.isWhitespace)
-    let name = PrintableText.line(words.first.map(String.init) ?? "", atMost: 200)
+    guard let first = words.first, !first.contains("=") else {
+      return isBatch ? "exec-batch …" : "exec …"
+    }
+    let name = PrintableText.line(String(first), atMost: 200)
     return (isBatch ? "exec-batch " : "exec ") + name + (words.count > 1 ? " …" : "")
   }
 

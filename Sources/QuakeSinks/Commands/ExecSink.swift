@@ -71,13 +71,20 @@ private final class ExecAttempt: DeliveryAttempt {
   /// How long a command may take to end after SIGTERM.
   private static let grace = Duration.seconds(2)
 
+  private enum Phase {
+    case running
+    /// It has run for too long, and has got SIGTERM.
+    case ending
+    /// It has got SIGKILL.
+    case killed
+  }
+
   private let child: RunningChild
   private let sink: ExecSink
   private let subject: String
   private let timeout: Duration
   private var limit: Deadline
-  /// Whether it has run for too long.
-  private var isLate = false
+  private var phase = Phase.running
 
   init(_ child: RunningChild, of sink: ExecSink, for subject: String, timeout: Duration) {
     self.child = child
@@ -87,23 +94,30 @@ private final class ExecAttempt: DeliveryAttempt {
     limit = Deadline(after: timeout)
   }
 
-  var descriptors: [pollfd] { child.descriptors }
+  var descriptors: [pollfd] { phase == .ending ? [] : child.descriptors }
 
   var deadline: Deadline? {
     child.reportsEnd ? limit : min(limit, Deadline(after: RunningChild.pollInterval))
   }
 
   func advance() -> DeliveryOutcome? {
+    if phase == .ending {
+      // The shell may have ended before its other programs. Nobody waits for it meanwhile, so that the id of its group
+      // stays its own.
+      guard limit.hasPassed else { return nil }
+      child.signal(SIGKILL)
+      (phase, limit) = (.killed, Deadline(after: Self.grace))
+    }
     child.advance()
     guard let ending = child.ending else {
       if limit.hasPassed {
-        child.signal(isLate ? SIGKILL : SIGTERM)
-        isLate = true
+        child.signal(phase == .running ? SIGTERM : SIGKILL)
+        if phase == .running { phase = .ending }
         limit = Deadline(after: Self.grace)
       }
       return nil
     }
-    if isLate {
+    if phase != .running {
       let limit = timeout.inSeconds
       return .failed(
         DeliveryFailure("command for \(subject) did not end within \(limit) s, and was ended"))

@@ -26,6 +26,8 @@ package struct MQTTPlan: SinkPlan {
   package var certificateAuthorityFile: String?
   /// By default `quake-` and the consumer's name.
   package var clientID: String?
+  /// The id at the broker.
+  package var client: String { clientID ?? "quake-\(consumer)" }
   /// How long an attempt may take.
   package var timeout = Duration.seconds(30)
   /// The prefix of Home Assistant's discovery topics; nil: Home Assistant is not told.
@@ -47,7 +49,7 @@ package struct MQTTPlan: SinkPlan {
 
   func connectionOptions(isOld: Bool) -> MQTTConnection.Options {
     var options = MQTTConnection.Options(
-      host: address.host, port: address.port, clientID: clientID ?? "quake-\(consumer)")
+      host: address.host, port: address.port, clientID: client)
     options.usesTLS = address.usesTLS
     options.certificateAuthorityFile = certificateAuthorityFile
     options.user = credentials?.user

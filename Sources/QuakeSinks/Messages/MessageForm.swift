@@ -71,6 +71,7 @@ package enum MessageForm: Hashable, Sendable {
       json.member("type", message.kind == .change ? "quake.change" : "quake.alert.\(message.kind)")
       // It must not be empty: a truncate concerns no event.
       if !message.subject.isEmpty { json.member("subject", message.subject) }
+      if let time = message[variable: "QUAKE_AT"] { json.member("time", time) }
       json.member("datacontenttype", "application/json")
       json.key("data")
       json.bool(true)

@@ -50,6 +50,9 @@ package struct ReceiverURL: Hashable, Sendable, CustomStringConvertible {
     for piece in pieces.dropLast() {
       secrets.append(piece)
       secrets += piece.split(separator: ":")
+      // As a request has it: "Authorization: Basic ...".
+      let bytes = SecretPieces.letters(of: Array(piece.utf8)).map(\.byte)
+      secrets.append(Substring(WebhookKey.encode(bytes)))
     }
     secrets += path.split { "/?#&=;".contains($0) }
     // A short word is no secret, and would be masked in the middle of others.

@@ -97,8 +97,9 @@ final class WebhookAttempt: DeliveryAttempt {
       // As in "Authorization: Bearer SECRET".
       return [String(value)] + value.split(separator: " ").dropFirst().map(String.init)
     }
-    return MaskedText.hide(
-      plan.url.secrets + values.filter { $0.utf8.count >= 4 }, in: text)
+    return SecretPieces(
+      plan.url.secrets + values.filter { $0.utf8.count >= 4 } + plan.keys.map(\.secret)
+    ).hidden(in: text)
   }
 
   /// Where a redirect leads, without a path.

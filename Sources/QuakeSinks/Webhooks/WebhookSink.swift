@@ -1,4 +1,5 @@
 internal import Basics
+internal import CLibcrypto
 internal import Compression
 internal import QuakeConsumers
 
@@ -19,7 +20,7 @@ final class WebhookSink: Sink {
     do throws(Curl.Problem) {
       return try WebhookAttempt(
         plan, sends: plan.compresses ? Self.compressed(body) : body,
-        headers: headers(id: messages.first?.id ?? "", body), loop: loop)
+        headers: headers(id: Self.id(of: messages), body), loop: loop)
     } catch {
       let hint = error.hint.map { " \($0)" } ?? ""
       return DecidedAttempt(
@@ -27,7 +28,20 @@ final class WebhookSink: Sink {
     }
   }
 
-  /// - Parameter id: Of the first message: it names the request, also when it is repeated.
+  /// The id of a request: that of its message. A batch may be repeated with other messages, and then has another id, or a
+  /// receiver that remembers ids would take the others for known.
+  static func id(of messages: [Message]) -> String {
+    guard messages.count > 1, let first = messages.first else { return messages.first?.id ?? "" }
+    let ids = Array(messages.map(\.id).joined(separator: "\n").utf8)
+    var digest = [UInt8](repeating: 0, count: 32)
+    var size: UInt32 = 0
+    // It fails for lack of memory only.
+    let result = EVP_Digest(ids, ids.count, &digest, &size, EVP_sha256(), nil)
+    precondition(result == 1, "libcrypto could not make a digest")
+    let text = digest.prefix(16).map { String(Int($0) + 0x100, radix: 16).dropFirst() }.joined()
+    return "\(first.id)+\(messages.count - 1)-\(text)"
+  }
+
   private func headers(id: String, _ body: [UInt8]) -> [String] {
     let timestamp = WallClock.microseconds / 1_000_000
     var headers = [

@@ -103,7 +103,8 @@ final class AlertSession {
     if !takes {
       // Another program may have taken it while the connection was lost.
       let holders = try connection.rows(
-        "select coalesce(holder, '') from quake.watcher where name = \(name)", as: String.self)
+        "select split_part(coalesce(holder, ''), ':', 1) from quake.watcher where name = \(name)",
+        as: String.self)
       guard holders == [store.holder] else { throw Self.replaced(name) }
     }
     var states = try store.take([description], over: connection)

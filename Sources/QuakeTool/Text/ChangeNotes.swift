@@ -11,8 +11,8 @@ struct ChangeNotes {
   private let changed: Set<EventColumn>
   private let old: EventRecord
   private let new: EventRecord
-  /// The most columns that a text takes.
-  private let width: Int
+  /// The most columns that a text takes; nil: as many as it needs.
+  private let width: Int?
 
   /// Columns that no person reads: they serve programs, or name where the values come from.
   static let unread: Set<EventColumn> = [
@@ -29,8 +29,8 @@ struct ChangeNotes {
   ///
   /// - Parameters:
   ///   - changed: Names of the columns.
-  ///   - width: The most columns that a text takes.
-  init(_ changed: [String], _ old: EventRecord, _ new: EventRecord, width: Int) {
+  ///   - width: The most columns that a text takes; nil: as many as it needs.
+  init(_ changed: [String], _ old: EventRecord, _ new: EventRecord, width: Int?) {
     self.changed = Set(changed.compactMap { EventColumn(name: $0) })
     (self.old, self.new, self.width) = (old, new, width)
     if has(.magnitude) { addRounded(.magnitude) }
@@ -66,7 +66,7 @@ struct ChangeNotes {
   }
 
   private func value(_ column: EventColumn, _ event: EventRecord) -> String {
-    ChangeText.value(column, event, width: width)
+    ChangeText.value(column, event, width: width, atMost: width == nil ? .max : 240)
   }
 
   // MARK: - Columns with words of their own

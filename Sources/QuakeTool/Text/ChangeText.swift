@@ -8,13 +8,18 @@ package struct ChangeText: Sendable {
   private let terminal: Int32?
   /// Whether origin times are told from the present.
   private let isRelative: Bool
+  /// Whether no text is cut.
+  private let isWhole: Bool
 
   /// The columns of a line that is not for a terminal.
   private static let usualWidth = 100
 
   /// Lines with or without colour.
-  package init(colour: Colour) {
+  ///
+  /// - Parameter isWhole: Whether they have each text as long as it is.
+  package init(colour: Colour, isWhole: Bool = false) {
     self.colour = colour
+    self.isWhole = isWhole
     terminal = nil
     isRelative = false
   }
@@ -29,6 +34,7 @@ package struct ChangeText: Sendable {
     let isTerminal = Terminal.isTerminal(output.descriptor)
     terminal = isTerminal ? output.descriptor : nil
     self.isRelative = isRelative && isTerminal
+    isWhole = false
   }
 
   /// Whether a change is an update of columns that no person reads, or by less than a line shows.
@@ -46,13 +52,6 @@ package struct ChangeText: Sendable {
     line(change.op, change.changed, change.old, change.new, by: change.transaction)
   }
 
-  /// The same, no wider than a number of columns.
-  package func line(_ change: Change, columns: Int) -> String {
-    line(
-      change.op, change.changed, change.old, change.new, by: change.transaction,
-      indent: width - columns)
-  }
-
   /// The change and the event, and the author unless `transaction` is nil, in as many columns.
   ///
   /// - Parameter indent: Columns that the caller writes before the line.
@@ -62,7 +61,7 @@ package struct ChangeText: Sendable {
   ) -> String {
     guard let event = new ?? old else { return emptied(by: transaction, width: width - indent) }
     return fitted(
-      Self.verb(op), .origin, event, Self.notes(op, changed, old, new),
+      Self.verb(op), .origin, event, notes(op, changed, old, new),
       who: transaction.flatMap { Self.isDefault($0) ? nil : $0 }, width: width - indent)
   }
 
@@ -77,7 +76,7 @@ package struct ChangeText: Sendable {
     }
     return fitted(
       Self.verb(version.op), .commit(commit, hasPlace: version.op != .update), event,
-      Self.notes(version.op, version.changed, version.old, version.new),
+      notes(version.op, version.changed, version.old, version.new),
       who: Self.isDefault(transaction) ? nil : transaction, width: width)
   }
 
@@ -87,13 +86,13 @@ package struct ChangeText: Sendable {
   }
 
   /// Notes about the effects of a change on the event, the most important first.
-  private static func notes(
+  private func notes(
     _ op: ChangeOperation, _ changed: [String], _ old: EventRecord?, _ new: EventRecord?
   ) -> [String] {
     guard let new else { return [] }
-    if op == .insert { return notes(onNew: new) }
+    if op == .insert { return Self.notes(onNew: new) }
     guard op == .update, let old else { return [] }
-    let found = ChangeNotes(changed, old, new, width: 24)
+    let found = ChangeNotes(changed, old, new, width: isWhole ? nil : 24)
     if !found.visible.isEmpty { return found.visible }
     let names = found.bookkeeping.map(\.name).joined(separator: ", ")
     return names.isEmpty ? [] : [names]
@@ -119,7 +118,8 @@ package struct ChangeText: Sendable {
   // MARK: - Lines that fit
 
   private var width: Int {
-    terminal.map { Terminal.columns($0) ?? Self.usualWidth } ?? Self.usualWidth
+    if isWhole { return .max / 2 }
+    return terminal.map { Terminal.columns($0) ?? Self.usualWidth } ?? Self.usualWidth
   }
 
   /// The part of a line after time and magnitude.
@@ -192,15 +192,15 @@ package struct ChangeText: Sendable {
     let (time, place): (String, String)
     switch moment {
     case .commit(let commit, let hasPlace):
-      (time, place) = (commit, hasPlace ? Self.place(event) : "")
+      (time, place) = (commit, hasPlace ? self.place(event) : "")
     case .origin where isRelative:
       time = DisplayWidth.padded(relativeTime(event), to: RelativeTime.width)
-      place = Self.place(event)
+      place = self.place(event)
     case .origin:
       time = DisplayWidth.padded(Self.exactTime(event), to: 20)
-      place = Self.place(event)
+      place = self.place(event)
     }
-    let code = ChangeText.value(.code, event, width: 24)
+    let code = Self.value(.code, event, width: isWhole ? nil : 24, atMost: isWhole ? .max : 240)
     let tail = Tail(
       place: place, code: code, notes: notes,
       authors: transaction.map {
@@ -268,7 +268,7 @@ package struct ChangeText: Sendable {
   package func describe(_ event: EventRecord) -> String {
     let code = Self.text(.code, event, Self.nameLimit) ?? ""
     let magnitude = styled(Self.magnitude(event), event)
-    return "\(Self.exactTime(event))  \(magnitude)  \(Self.place(event)) (\(code))"
+    return "\(Self.exactTime(event))  \(magnitude)  \(place(event)) (\(code))"
   }
 
   /// The origin time to the second.
@@ -278,8 +278,9 @@ package struct ChangeText: Sendable {
     return MomentText.usesLocalTime ? time.text : String("\(time)".prefix(19)) + "Z"
   }
 
-  private static func place(_ event: EventRecord) -> String {
-    text(.place, event, placeLimit) ?? text(.title, event, placeLimit) ?? "place unknown"
+  private func place(_ event: EventRecord) -> String {
+    let limit = isWhole ? .max : Self.placeLimit
+    return Self.text(.place, event, limit) ?? Self.text(.title, event, limit) ?? "place unknown"
   }
 
   /// A text of an event on one line. No more than `limit` bytes are copied.

@@ -142,15 +142,29 @@ struct ConsumerActions {
   private func change(
     _ consumers: [ConsumerStatus], _ body: (ConsumerStatus) throws -> String?
   ) throws {
-    let messages = try connection.transaction {
-      try consumers.sorted { $0.name < $1.name }.map { consumer in
-        guard let message = try body(consumer) else {
-          throw Self.unknown(consumer.name, among: [])
+    let messages = try retryingDeadlocks {
+      try connection.transaction {
+        try consumers.sorted { $0.name < $1.name }.map { consumer in
+          guard let message = try body(consumer) else {
+            throw Self.unknown(consumer.name, among: [])
+          }
+          return PrintableText.line(message)
         }
-        return PrintableText.line(message)
       }
     }
     for message in messages { diagnostics.note(message) }
+  }
+
+  /// The process that runs the consumer may lock the same messages in another order. Then PostgreSQL ends one of both.
+  private func retryingDeadlocks<Value>(_ body: () throws -> Value) throws -> Value {
+    for _ in 1..<5 {
+      do {
+        return try body()
+      } catch let error as PostgresError where error.sqlState == SQLState.deadlockDetected {
+        diagnostics.verbose("trying again: \(error.message)")
+      }
+    }
+    return try body()
   }
 
   private func warnIfNotRun(_ consumer: ConsumerStatus) {

@@ -35,6 +35,12 @@ enum ConsumersOutput {
       list.add(lines: "\(lines.popFirst() ?? "")\n")
       list.add(paragraph: receiver(of: consumer), indent: 2)
       if let error = lastError(of: consumer) { list.add(paragraph: error, indent: 2) }
+      if consumer.parked > 0 {
+        let parked = Readable.count(consumer.parked, "message")
+        list.add(
+          paragraph: "\(parked) parked until \"retry\" or \"discard\"; \"show\" has the reasons",
+          indent: 2)
+      }
     }
     return list.text
   }

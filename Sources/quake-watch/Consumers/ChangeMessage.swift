@@ -13,6 +13,7 @@ extension Message {
     let event = change.new ?? change.old
     var values = CommandVariables(change, heldBack: heldBack).values
     values["QUAKE_ID"] = id
+    values["QUAKE_AT"] = "\(change.transaction.at)"
     values["QUAKE_LATITUDE"] = event?.latitude.map { "\($0)" }
     values["QUAKE_LONGITUDE"] = event?.longitude.map { "\($0)" }
     values["QUAKE_DEPTH"] = event?.depth.map { "\($0)" }
@@ -28,10 +29,10 @@ extension Message {
 
   /// The line that is printed for it, neither cut nor padded.
   private static func text(_ change: Change) -> String {
-    line.line(change, columns: 100_000).split(separator: " ").joined(separator: " ")
+    line.line(change).split(separator: " ").joined(separator: " ")
   }
 
-  private static let line = ChangeText(colour: Colour(isEnabled: false))
+  private static let line = ChangeText(colour: Colour(isEnabled: false), isWhole: true)
 
   /// The message with the number of those that the limit of the rate held back before it.
   func adding(heldBack: Int) -> Message {

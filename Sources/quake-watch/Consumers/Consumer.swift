@@ -17,12 +17,16 @@ final class Consumer {
     case full
     /// Its cursor is not in this history, or its receiver is gone.
     case stopped
+    /// Another process has it, or somebody has rewound or removed it: the next notice says what.
+    case lost
   }
 
   private(set) var configuration: ConsumerConfiguration
   /// Its number on the sender's thread.
   let key: ConsumerKey
   var place = Place.behind
+  /// The group with which it reads while it is behind.
+  var group = 0
   /// Up to where it has taken the changes.
   private(set) var seen: HistoryCursor
   /// Up to where they have become messages: an earthquake is decided at the end of a transaction.
@@ -31,7 +35,7 @@ final class Consumer {
   var stored: HistoryCursor
   var changedAt: Timestamp
   var isPaused: Bool
-  /// What it owes, with what is parked.
+  /// What it owes, without what is parked.
   var owed = 0
   var gate: MessageGate
   private var book: ConversationBook?
@@ -73,6 +77,7 @@ final class Consumer {
     changedAt = state.changedAt
     isPaused = state.isPaused
     place = .behind
+    group = 0
   }
 
   /// Whether it is to read no further.
@@ -135,7 +140,8 @@ final class Consumer {
   func store(into page: PageBuilder) {
     guard book != nil, let (changed, removed) = book?.takeUnstored() else { return }
     page.store(changed, removed, of: self)
-    recorded?.forget()
+    // Within a transaction nothing is decided, and at its end the book asks for the events of all of its pages.
+    if seen.changes == 0 { recorded?.forget() }
   }
 
   private func tell(_ alerts: [Alert], into page: PageBuilder) {

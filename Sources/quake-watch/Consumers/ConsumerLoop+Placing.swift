@@ -9,11 +9,11 @@ import QuakeTool
 extension ConsumerLoop {
   // MARK: - Beginning
 
-  /// Takes consumers over, or makes those that are new.
+  /// Takes consumers that no other process runs, or makes those that are new. For the others, this process stands by.
   func add(_ new: [ConsumerConfiguration], over connection: Connection) throws {
     guard !new.isEmpty else { return }
-    var states = try store.take(new.map(\.description), over: connection)
-    let unknown = new.filter { states[$0.name] == nil }
+    var (states, held) = try store.takeFree(new.map(\.description), over: connection)
+    let unknown = new.filter { states[$0.name] == nil && !held.contains($0.name) }
     for (start, group) in Dictionary(grouping: unknown, by: { "\($0.start)" }) {
       guard let first = group.first else { continue }
       let cursor = try located(first.place, start) {
@@ -22,7 +22,8 @@ extension ConsumerLoop {
       let made = try store.begin(group.map(\.description), at: cursor, over: connection)
       states.merge(made) { $1 }
     }
-    for configuration in new {
+    let mine = new.filter { states[$0.name] != nil }
+    for configuration in mine {
       guard let state = states[configuration.name] else { continue }
       lastKey += 1
       let consumer = Consumer(configuration, key: lastKey, state: state)
@@ -31,7 +32,22 @@ extension ConsumerLoop {
       commands.post(
         .add(consumer.key, configuration.plan, configuration.delivery, isPaused: state.isPaused))
     }
-    try restart(new.compactMap { consumers[$0.name] }, states, over: connection)
+    standBy(for: new.filter { states[$0.name] == nil }, of: new)
+    try restart(mine.compactMap { consumers[$0.name] }, states, over: connection)
+  }
+
+  /// Stands by for consumers that another process runs.
+  private func standBy(for others: [ConsumerConfiguration], of all: [ConsumerConfiguration]) {
+    let before = Set(awaited.map(\.name))
+    let names = Set(all.map(\.name))
+    awaited = awaited.filter { !names.contains($0.name) } + others
+    let taken = all.map(\.name).filter { before.contains($0) && consumers[$0] != nil }
+    let new = others.map(\.name).filter { !before.contains($0) }
+    func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
+    if !taken.isEmpty { diagnostics.note("took over consumer \(list(taken))") }
+    if !new.isEmpty {
+      diagnostics.note("standing by for consumer \(list(new)), which another process runs")
+    }
   }
 
   private func cursor(
@@ -76,7 +92,7 @@ extension ConsumerLoop {
     }
     try replaceOwed(of: all, states, over: connection)
     for group in Self.groups(all.filter { $0.place == .behind }, newest: follower.cursor) {
-      behind.append(CatchUp(group))
+      begin(group)
     }
   }
 
@@ -102,19 +118,13 @@ extension ConsumerLoop {
     for consumer in all {
       guard let state = states[consumer.name] else { continue }
       let list = owed[consumer.name] ?? []
-      consumer.owed = list.count + Int(state.parked)
+      consumer.owed = list.count
       consumer.changedAt = state.changedAt
       consumer.isPaused = state.isPaused
       commands.post([.pause(consumer.key, state.isPaused), .replace(consumer.key, list)])
       if consumer.place == .behind, consumer.isFull { consumer.place = .full }
-      if consumer.place == .full, consumer.hasRoom { begin(consumer) }
+      if consumer.place == .full, consumer.hasRoom { begin([consumer]) }
     }
-  }
-
-  /// Lets a consumer read on that was full.
-  func begin(_ consumer: Consumer) {
-    consumer.place = .behind
-    behind.append(CatchUp([consumer]))
   }
 
   /// Those that are a little behind read together; others with those that are at the same place.
@@ -125,65 +135,19 @@ extension ConsumerLoop {
     }.values.map { $0 }
   }
 
-  // MARK: - Catching up
-
-  /// Reads a page for the next consumers that are behind.
-  func catchUp(over connection: Connection) throws {
-    guard !behind.isEmpty else {
-      catchUpConnection = nil
-      return
-    }
-    let group = behind.removeFirst()
-    group.members.removeAll { $0.place != .behind || byKey[$0.key] == nil }
-    guard let first = group.members.min(by: { $0.seen.isBefore($1.seen) }) else { return }
-    let second = try catchUpConnection ?? database.reconnect(wake: Signals.wakeDescriptor)
-    catchUpConnection = second
-    var changes: [Change] = []
-    let isAtEnd: Bool
-    do {
-      var reader = try group.reader ?? HistoryReader(connection: second, after: first.seen)
-      isAtEnd = try reader.readPage { changes.append($0) }
-      group.reader = reader
-    } catch let error as StoreError {
-      guard case .token = error.kind else { throw error }
-      // Its place is not in this history. The others read on.
-      stop(group.members.filter { $0.seen == first.seen }, because: error)
-      try store.note(
-        "\(error)", of: group.members.filter { $0.place == .stopped }.map(\.name), over: connection)
-      group.reader = nil
-      behind.append(group)
-      return
-    }
-    try write(changes, upTo: group.reader?.cursor, for: group.members, over: connection)
-    group.members.removeAll { $0.place != .behind }
-    if isAtEnd {
-      // What the main reader still reads, they have seen.
-      for member in group.members { member.place = .current }
-    } else {
-      behind.append(group)
-    }
-  }
-
-  private func stop(_ members: [Consumer], because error: StoreError) {
-    for consumer in members {
-      consumer.place = .stopped
-      diagnostics.error(
-        "consumer \"\(consumer.name)\" cannot continue: \(error.message)",
-        hints: [
-          "\"quake-admin consumers rewind\" moves it to another place; the other consumers go on."
-        ])
-    }
-  }
-
   // MARK: - What others do
 
   /// After a connection was lost: a transaction may have been committed whose outcome is not known.
   func reload(over connection: Connection) throws {
     let notices = try store.notices(known, over: connection)
     try obey(notices.filter { $0.notice != .changed }, over: connection)
+    for group in behind { catchUpReader.forget(group) }
     behind = []
-    let all = consumers.values.filter { $0.place != .stopped }
-    try restart(all, try store.reload(all.map(\.name), over: connection), over: connection)
+    let all = consumers.values.filter { $0.place != .lost }
+    let (states, _) = try store.takeFree(
+      all.map(\.configuration.description), over: connection)
+    for consumer in all where states[consumer.name] == nil { consumer.place = .lost }
+    try restart(all.filter { $0.place != .lost }, states, over: connection)
   }
 
   private var known: [(name: String, changedAt: Timestamp)] {
@@ -205,7 +169,9 @@ extension ConsumerLoop {
       switch notice {
       case .changed: changed.append(consumer)
       case .rewound: rewound.append(consumer)
-      case .replaced: end(consumer, "was taken over by another process")
+      case .replaced:
+        end(consumer, "was taken over by another process")
+        awaited.append(consumer.configuration)
       case .removed: end(consumer, "was removed from the database")
       }
     }
@@ -214,7 +180,8 @@ extension ConsumerLoop {
       try replaceOwed(of: changed, states, over: connection)
     }
     guard !rewound.isEmpty else { return }
-    let states = try store.take(rewound.map(\.configuration.description), over: connection)
+    let (states, _) = try store.takeFree(
+      rewound.map(\.configuration.description), rewound: true, over: connection)
     for consumer in rewound {
       guard let state = states[consumer.name] else { continue }
       diagnostics.note("consumer \"\(consumer.name)\" continues after \(state.cursor.token)")
@@ -230,7 +197,7 @@ extension ConsumerLoop {
   }
 
   private func forget(_ consumer: Consumer) {
-    consumer.place = .stopped
+    consumer.place = .lost
     consumers[consumer.name] = nil
     byKey[consumer.key] = nil
     commands.post(.end(consumer.key))
@@ -256,6 +223,7 @@ extension ConsumerLoop {
     }
     let changed = new.filter { consumers[$0.name]?.configuration.isSame(as: $0) == false }
     try change(changed, over: connection)
+    awaited = []
     let added = new.filter { consumers[$0.name] == nil }
     try add(added, over: connection)
     configurations = new
@@ -272,7 +240,7 @@ extension ConsumerLoop {
     }
     let all = changed.compactMap { consumers[$0.name] }
     try moveIdle(over: connection)
-    let states = try store.take(changed.map(\.description), over: connection)
+    let (states, _) = try store.takeFree(changed.map(\.description), over: connection)
     try restart(
       all.filter { states[$0.name] != nil }, states,
       Dictionary(uniqueKeysWithValues: changed.map { ($0.name, $0) }), over: connection)

@@ -23,7 +23,7 @@ extension ConsumerLoop {
         // What has become of them is noticed below.
         page.remove(lost.names)
         hasLost = true
-        for name in lost.names { consumers[name]?.place = .stopped }
+        for name in lost.names { consumers[name]?.place = .lost }
       }
     }
     for consumer in page.concerned.values { consumer.stored = consumer.cursor }
@@ -44,8 +44,10 @@ extension ConsumerLoop {
     }
     for (key, list) in owed {
       byKey[key]?.owed += list.count
-      if let consumer = byKey[key], consumer.isFull, consumer.place != .stopped {
-        if consumer.place == .current || consumer.place == .behind { noteFull(consumer) }
+      if let consumer = byKey[key], consumer.isFull,
+        consumer.place == .current || consumer.place == .behind
+      {
+        noteFull(consumer)
         consumer.place = .full
       }
     }
@@ -63,7 +65,6 @@ extension ConsumerLoop {
 
   /// Takes what the sender reports, and records it.
   func takeAnswers(over connection: Connection) throws {
-    var needs: [(key: ConsumerKey, attempt: Int, numbers: [Int64])] = []
     for answer in answers.take() {
       switch answer {
       case .ended(let key, let attempt, let decisions, let reason):
@@ -75,7 +76,7 @@ extension ConsumerLoop {
       }
     }
     try record(over: connection)
-    try fetch(needs, over: connection)
+    try fetch(over: connection)
   }
 
   private func note(
@@ -91,17 +92,18 @@ extension ConsumerLoop {
       case .delivered:
         result = .delivered
         consumer.owed -= 1
-      case .retried(let attempts, let pause):
-        result = .failed(reason: reason, attempts: attempts, pause: pause)
+      case .retried(let attempts, let pause, let tried):
+        result = .failed(reason: reason, attempts: attempts, pause: pause, tried: tried)
       case .parked(let attempts):
         result = .parked(reason: reason, attempts: attempts)
+        consumer.owed -= 1
         parked += 1
       }
       outcomes.append(
         ConsumerStore.Outcome(consumer: consumer.name, number: number, result: result))
     }
     report(consumer, decisions.first?.decision, reason, parked: parked)
-    if consumer.place == .full, consumer.hasRoom { begin(consumer) }
+    if consumer.place == .full, consumer.hasRoom { begin([consumer]) }
   }
 
   private func report(
@@ -130,29 +132,32 @@ extension ConsumerLoop {
   /// Writes the outcomes, then lets the sender go on.
   func record(over connection: Connection) throws {
     guard !unrecorded.isEmpty || !outcomes.isEmpty else { return }
-    try store.record(outcomes, over: connection)
+    witness.add(try store.record(outcomes, over: connection))
     outcomes = []
     commands.post(unrecorded.map { .recorded($0.key, attempt: $0.attempt) })
     unrecorded = []
   }
 
-  private func fetch(
-    _ needs: [(key: ConsumerKey, attempt: Int, numbers: [Int64])], over connection: Connection
-  ) throws {
+  /// Gives the sender the contents that it has asked for. If the connection is lost meanwhile, it gets them over the
+  /// next one.
+  private func fetch(over connection: Connection) throws {
     guard !needs.isEmpty else { return }
     let wanted = needs.flatMap { need in
       need.numbers.compactMap { number in byKey[need.key].map { ($0.name, number) } }
     }
+    let rows = try store.messages(wanted, over: connection)
+    // Somebody has discarded what is missing, or rewound the consumer. The sender learns first what is owed now, so
+    // that it does not go on to a later message that is not owed either.
+    if rows.count < wanted.count { try lookAtNotices(over: connection) }
     var found: [String: [Int64: Message]] = [:]
-    for (name, number, message) in try store.messages(wanted, over: connection) {
-      found[name, default: [:]][number] = message
-    }
+    for (name, number, message) in rows { found[name, default: [:]][number] = message }
     commands.post(
       needs.map { need in
         let messages = byKey[need.key].flatMap { found[$0.name] } ?? [:]
         return .contents(
           need.key, attempt: need.attempt, messages.filter { need.numbers.contains($0.key) })
       })
+    needs = []
   }
 
   /// A consumer's receiver is gone for ever.
@@ -171,19 +176,20 @@ extension ConsumerLoop {
   /// Stores the cursors that have moved without messages, and that all are alive.
   func moveIdle(over connection: Connection) throws {
     while true {
-      let all = consumers.values.filter { $0.place != .stopped }.sorted { $0.name < $1.name }
+      let all = consumers.values.filter { $0.place != .lost }.sorted { $0.name < $1.name }
       do {
         try store.moveIdle(all.map { ($0.name, $0.cursor) }, over: connection)
         for consumer in all { consumer.stored = consumer.cursor }
         return
       } catch let lost as ConsumerStore.LostConsumers {
-        for name in lost.names { consumers[name]?.place = .stopped }
+        for name in lost.names { consumers[name]?.place = .lost }
       }
     }
   }
 
   func showLife(over connection: Connection) throws {
     try moveIdle(over: connection)
+    try readClock(over: connection)
     try lookAtNotices(over: connection)
   }
 }

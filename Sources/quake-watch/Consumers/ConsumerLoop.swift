@@ -31,29 +31,41 @@ final class ConsumerLoop {
   var consumers: [String: Consumer] = [:]
   var byKey: [ConsumerKey: Consumer] = [:]
   var lastKey = 0
-  /// Readers of consumers that are behind, over a connection of their own.
+  /// Those of the configuration that another process runs.
+  var awaited: [ConsumerConfiguration] = []
+  /// Consumers that are behind, in groups that read the history together.
   var behind: [CatchUp] = []
-  var catchUpConnection: Connection?
+  var lastGroup = 0
+  var hasReportedReader = false
+  let catchUpReader: CatchUpReader
+  /// What receivers were told last.
+  let witness: ConsumerWitness
   /// Outcomes that are not in the database yet, and the attempts that wait for that.
   var outcomes: [ConsumerStore.Outcome] = []
   var unrecorded: [(key: ConsumerKey, attempt: Int)] = []
+  /// Messages whose contents the sender has asked for and not got.
+  var needs: [(key: ConsumerKey, attempt: Int, numbers: [Int64])] = []
+  /// The database's time, and when it was read.
+  private var clock = (time: Timestamp.now(), at: MonotonicClock.now())
   var hasBegun = false
-  private var isDone = false
+  private var isSending = false
   /// Whether the memory that the last work took was returned, and nothing was done since.
   private var hasReleased = false
   private var notices = PeriodicTimer(.seconds(2))
   private var life = PeriodicTimer(.seconds(10))
+  var takeover = PeriodicTimer(.seconds(1))
   private var lastRead = Duration.zero
 
   init(
     _ configurations: [ConsumerConfiguration], _ database: DatabaseAccess,
-    _ diagnostics: Diagnostics, service: ServiceManager,
+    _ diagnostics: Diagnostics, service: ServiceManager, witness: ConsumerWitness,
     readConfiguration: @escaping () throws -> [ConsumerConfiguration]
   ) throws {
     self.configurations = configurations
     self.database = database
     self.diagnostics = diagnostics
     self.service = service
+    self.witness = witness
     self.readConfiguration = readConfiguration
     session = DatabaseSession(database, diagnostics)
     follower = HistoryFollower { () throws(PostgresError) in
@@ -62,24 +74,24 @@ final class ConsumerLoop {
     reports = FollowerReports(diagnostics)
     commands = try Mailbox()
     answers = try Mailbox()
-    wake = try AnyDescriptor([Signals.wakeDescriptor, answers.descriptor])
+    catchUpReader = try CatchUpReader(database.settings)
+    wake = try AnyDescriptor([
+      Signals.wakeDescriptor, Signals.reloadDescriptor, answers.descriptor,
+      catchUpReader.answers.descriptor,
+    ])
   }
 
   /// Runs until the program is stopped.
   ///
-  /// - Throws: `StoreError` of kind `replaced` if other processes have taken all consumers.
+  /// - Throws: `StoreError` of kind `replaced` if all consumers were removed.
   func run() throws {
+    // However it ends, no command goes on without it.
+    defer { stopSending() }
     try session.run(
       follows: true, mayRetry: { [unowned self] in hasBegun },
-      onLoss: { [unowned self] in forgetConnections() }
+      onLoss: { [unowned self] in follower.disconnect() }
     ) { try serve(over: $0) }
     service.stopping()
-  }
-
-  private func forgetConnections() {
-    follower.disconnect()
-    catchUpConnection = nil
-    behind = []
   }
 
   // MARK: - One connection
@@ -87,20 +99,13 @@ final class ConsumerLoop {
   private func serve(over connection: Connection) throws {
     try follower.connect(over: connection)
     let isReconnected = session.takeReconnected()
+    try readClock(over: connection)
+    try witness.check(configurations.map(\.name), store, over: connection)
     try record(over: connection)
     let newest = try HistoryReader.latestToken(over: connection)
     try follower.begin(after: HistoryCursor(token: newest))
     try follower.listen()
-    if hasBegun {
-      try reload(over: connection)
-    } else {
-      try Sender.start(commands: commands, reports: answers)
-      try add(configurations, over: connection)
-      hasBegun = true
-      let count = Readable.count(consumers.count, "consumer")
-      diagnostics.note("delivering for \(count) after \(newest); Ctrl-C ends")
-      service.ready("connected; \(count)")
-    }
+    if hasBegun { try reload(over: connection) } else { try begin(after: newest, over: connection) }
     session.isFollowing = true
     if isReconnected { reports.reconnected(follower) }
     var isIdle = false
@@ -109,6 +114,18 @@ final class ConsumerLoop {
       isIdle = !isWoken
     }
     try finish(over: connection)
+  }
+
+  private func begin(after newest: ChangeToken, over connection: Connection) throws {
+    try Sender.start(commands: commands, reports: answers)
+    isSending = true
+    try add(configurations, over: connection)
+    hasBegun = true
+    let count = Readable.count(consumers.count, "consumer")
+    if !consumers.isEmpty {
+      diagnostics.note("delivering for \(count) after \(newest); Ctrl-C ends")
+    }
+    service.ready(consumers.isEmpty ? "standing by" : "connected; \(count)")
   }
 
   /// Does what there is to do, then waits.
@@ -120,12 +137,14 @@ final class ConsumerLoop {
     try takeAnswers(over: connection)
     try catchUp(over: connection)
     try advanceConversations(over: connection)
+    if !awaited.isEmpty, takeover.fireIfDue() { try add(awaited, over: connection) }
     if notices.fireIfDue() { try lookAtNotices(over: connection) }
     if life.fireIfDue() { try showLife(over: connection) }
     session.hasAnswered(over: connection)
     reports.session(of: follower)
     reports.polling(of: follower)
-    guard !consumers.isEmpty else { throw Self.hasNone }
+    guard !consumers.isEmpty || !awaited.isEmpty else { throw Self.hasNone }
+    try witness.writeIfDue()
     if isIdle, !hasReleased { quake_release_idle_memory() }
     hasReleased = isIdle
     let outcome = try follower.wait(until: Deadline(after: pause(isIdle)), wake: wake.descriptor)
@@ -138,8 +157,6 @@ final class ConsumerLoop {
         _ = try readCurrent(over: connection)
       }
       return true
-    case .timedOut where !behind.isEmpty && MonotonicClock.now() - lastRead < .milliseconds(100):
-      return true
     case .ready, .timedOut:
       lastRead = MonotonicClock.now()
       return try readCurrent(over: connection) || outcome == .ready
@@ -147,16 +164,17 @@ final class ConsumerLoop {
   }
 
   private static let hasNone = StoreError(
-    .replaced, "no consumer is left: other processes have taken all, or they were removed",
-    hint: "Give each consumer a name of its own.")
+    .replaced, "no consumer is left: all were removed from the database",
+    hint: "Start the program again to make them anew.")
 
   private func pause(_ isIdle: Bool) -> Duration {
-    if !behind.isEmpty { return .zero }
     var pause = min(notices.remaining, service.remaining ?? .seconds(60))
-    if !isIdle { pause = min(pause, .seconds(1)) }
+    if !isIdle || witness.isPending { pause = min(pause, .seconds(1)) }
+    if !awaited.isEmpty { pause = min(pause, takeover.remaining) }
+    if let next = timeToCatchUp { pause = min(pause, next) }
     let due = consumers.values.compactMap { $0.place == .current ? $0.nextDue : nil }.min()
     if let due {
-      let left = due.microseconds - Timestamp.now().microseconds
+      let left = due.microseconds - now.microseconds
       pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
     }
     return pause
@@ -177,9 +195,7 @@ final class ConsumerLoop {
     let members = consumers.values.filter { $0.place == .current }
     try write(changes, upTo: follower.cursor, for: members, over: connection)
     if !isAtEnd {
-      let others = members.filter { $0.place == .current }
-      for member in others { member.place = .behind }
-      if !others.isEmpty { behind.append(CatchUp(others)) }
+      begin(members.filter { $0.place == .current })
       let newest = try HistoryReader.latestToken(over: connection)
       try follower.begin(after: HistoryCursor(token: newest))
     }
@@ -208,7 +224,6 @@ final class ConsumerLoop {
 
   /// Tells what is due in the conversations of those that have read everything.
   private func advanceConversations(over connection: Connection) throws {
-    let now = Timestamp.now()
     let time = Timestamp(
       microseconds: now.microseconds - Self.commitPatience.wholeMicroseconds)
     let due = consumers.values.filter {
@@ -225,29 +240,50 @@ final class ConsumerLoop {
     try write(page, over: connection)
   }
 
+  // MARK: - The clock
+
+  /// The time by the database's clock, which commit times have. This machine's may be another one.
+  private var now: Timestamp {
+    let passed = MonotonicClock.now() - clock.at
+    return Timestamp(microseconds: clock.time.microseconds + passed.wholeMicroseconds)
+  }
+
+  func readClock(over connection: Connection) throws {
+    clock = (try store.time(over: connection), MonotonicClock.now())
+  }
+
   // MARK: - Ending
 
   /// Waits for the attempts under way, and stores what they brought.
   private func finish(over connection: Connection) throws {
     service.stopping()
     commands.post(.stop)
+    try waitForSender { try takeAnswers(over: connection) }
+    try moveIdle(over: connection)
+    try store.release(over: connection)
+    try witness.write()
+  }
+
+  /// Ends what is under way although nothing of it can be stored, because the connection is lost.
+  private func stopSending() {
+    guard isSending else { return }
+    commands.post(.stop)
+    waitForSender {
+      if answers.take().contains(where: { if case .stopped = $0 { true } else { false } }) {
+        noteEnd()
+      }
+    }
+  }
+
+  private func waitForSender(_ take: () throws -> Void) rethrows {
     let end = Deadline(after: .seconds(8))
-    while !isDone, !end.hasPassed {
+    while isSending, !end.hasPassed {
       var waiting = pollfd(fd: answers.descriptor, events: Int16(POLLIN), revents: 0)
       poll(&waiting, 1, end.pollTimeout)
-      try takeAnswers(over: connection)
+      try take()
     }
-    try moveIdle(over: connection)
   }
 
   /// The sender has ended.
-  func noteEnd() { isDone = true }
-}
-
-/// A reader for consumers that are behind.
-final class CatchUp {
-  var reader: HistoryReader?
-  var members: [Consumer]
-
-  init(_ members: [Consumer]) { self.members = members }
+  func noteEnd() { isSending = false }
 }

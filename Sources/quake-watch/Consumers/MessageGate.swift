@@ -4,7 +4,7 @@ import QuakeModel
 /// Lets as many messages of a consumer pass as its limit allows, and counts the others.
 ///
 /// A conversation is told as a whole: if its first message is dropped, so are the others. Who was told of an earthquake
-/// is told in any case when it is retracted or closed.
+/// is told in any case what becomes of it.
 struct MessageGate {
   enum Verdict {
     case passes
@@ -44,10 +44,10 @@ struct MessageGate {
       if alert.kind == .closed { muted.remove(alert.conversation) }
       return .isHeldBack
     }
-    if alert.kind == .retracted || alert.kind == .closed { return .passes }
+    // What was told is corrected in any case.
+    guard alert.number == 1 else { return .passes }
     guard limiter?.admits() != false else {
       total += 1
-      guard alert.kind == .opened else { return .isHeldBack }
       muted.insert(alert.conversation)
       return .isMuted
     }

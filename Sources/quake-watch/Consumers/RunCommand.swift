@@ -1,5 +1,6 @@
 import Basics
 import CommandLine
+import Glibc
 import QuakeConsumers
 import QuakeModel
 import QuakeSinks
@@ -17,9 +18,17 @@ struct RunCommand {
       SIGHUP reads the file anew: it adds, changes and ends consumers, and does not touch the others. SIGTERM and \
       SIGINT end the program within ten seconds; attempts that are cut off are repeated at the next start, with the \
       same id.
+
+      If another process runs a consumer, this one stands by, and takes it over when the other has ended.
       """,
     options: [
       .flag("check", help: "print what each consumer would do, and connect to nothing"),
+      .value(
+        "state", "FILE",
+        help: "the file of the witness; by default one in the user's state folder"),
+      .toggle(
+        "witness", initially: true,
+        help: "keep a witness, which notices that a restore has lost what was delivered"),
       CommandConfiguration.option,
     ],
     examples: [
@@ -44,7 +53,6 @@ struct RunCommand {
       return .ok
     }
     Signals.install()
-    Signals.installReload()
     let service = ServiceManager(
       socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
       watched: Environment.value("WATCHDOG_PID"))
@@ -52,6 +60,7 @@ struct RunCommand {
     diagnostics.form = .log
     let loop = try ConsumerLoop(
       configurations, try DatabaseAccess(arguments, diagnostics), diagnostics, service: service,
+      witness: try witness(),
       readConfiguration: { [arguments] in try ConsumerConfiguration.readAnew(arguments) })
     do {
       try loop.run()
@@ -59,6 +68,20 @@ struct RunCommand {
       return .outputClosed
     }
     return .ok
+  }
+
+  private func witness() throws -> ConsumerWitness {
+    let file = arguments.string("state")
+    guard file == nil || arguments.flag("witness") else {
+      throw arguments.usageError("--state and --no-witness cannot be used together")
+    }
+    let place: WitnessPlace =
+      !arguments.flag("witness") ? .none : file.map { .file($0) } ?? .stateFolder
+    let path = arguments.string("config") ?? Environment.value("QUAKE_CONFIG") ?? ""
+    let whole = realpath(path, nil)
+    defer { free(whole) }
+    return ConsumerWitness(
+      of: whole.map { String(cString: $0) } ?? path, place, diagnostics)
   }
 }
 
@@ -96,7 +119,9 @@ extension ConsumerConfiguration {
   }
 
   /// The keys that say neither which changes nor which earthquakes.
-  private static let ownKeys: Set<String> = Set(SinkKeys.options.map(\.name)).union([
+  private static let ownKeys: Set<String> = Set(
+    (SinkKeys.options + MQTTKeys.options).map(\.name)
+  ).union([
     "alert", "at-once", "batch", "give-up", "limit-rate", "backlog", "from",
   ])
 }

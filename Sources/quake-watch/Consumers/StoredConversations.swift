@@ -7,8 +7,11 @@ final class StoredConversations: ConversationSource {
   private let consumer: String
   private let store: ConsumerStore
   private let connection: Connection
-  /// The closed conversations of the events of a page, which are read together; nil: there is none.
+  /// The closed conversations of the events of a page, or of the pages of a transaction, which are read together; nil:
+  /// there is none.
   private var closed: [String: Conversation?] = [:]
+  /// How many it keeps at most.
+  private static let mostKept = 20_000
 
   init(of consumer: String, _ store: ConsumerStore, _ connection: Connection) {
     self.consumer = consumer
@@ -22,8 +25,8 @@ final class StoredConversations: ConversationSource {
 
   /// Reads what the changes of a page may ask for.
   func prepare(for changes: [Change]) throws {
-    closed = [:]
-    guard changes.count > 1 else { return }
+    guard changes.count > 1 || !closed.isEmpty else { return }
+    if closed.count > Self.mostKept { closed = [:] }
     var codes: Set<String> = []
     for change in changes {
       if let code = change.code { codes.insert(code) }
@@ -32,6 +35,7 @@ final class StoredConversations: ConversationSource {
         codes.formUnion(event?.ids ?? [])
       }
     }
+    codes.subtract(closed.keys)
     for code in codes { closed[code] = .some(nil) }
     let found = try store.closedConversations(
       of: consumer, about: codes.sorted(), over: connection)
@@ -40,7 +44,7 @@ final class StoredConversations: ConversationSource {
     }
   }
 
-  /// Forgets the page: what it has changed is stored.
+  /// Forgets the pages: what they have changed is stored.
   func forget() { closed = [:] }
 
   func closedConversation(of code: String) throws -> Conversation? {

@@ -19,6 +19,17 @@ final class DeliveredTransactions {
     if tokens.count >= 2 * most { tokens.removeFirst(tokens.count - most) }
   }
 
+  /// Notes that a message about a transaction was delivered: in any order, because some are tried again.
+  ///
+  /// - Returns: Whether that is new.
+  func insert(_ token: ChangeToken) -> Bool {
+    let index = tokens.lastIndex { $0.number <= token.number }.map { $0 + 1 } ?? 0
+    if index > 0, tokens[index - 1] == token { return false }
+    tokens.insert(token, at: index)
+    if tokens.count > Self.mostKept { tokens.removeFirst() }
+    return true
+  }
+
   /// Forgets all and begins with others.
   func replace(with others: [ChangeToken]) { tokens = others }
 

@@ -95,16 +95,28 @@ struct ConsumerIndependenceTests {
     #expect(try watch.end().status == 0)
   }
 
-  @Test func anotherProcessTakesAConsumerOver() throws {
+  @Test func aProcessStandsByForConsumersThatAnotherOneRuns() throws {
     let first = try ConsumerProcess(
       server.conninfo, section("one", "good") + section("two", "good"))
     try first.waitForError("delivering for 2 consumers")
-    let second = try ConsumerProcess(server.conninfo, section("two", "good"))
+    let second = try ConsumerProcess(
+      server.conninfo, section("two", "good") + section("three", "good"))
+    try second.waitForError("standing by for consumer \"two\"")
     try second.waitForError("delivering for 1 consumer")
-    try first.waitForError("consumer \"two\" was taken over by another process")
     try insert(0..<3)
-    try eventually("both have everything") { try count("one") == 3 && count("two") == 3 }
-    #expect(try first.end().status == 0)
+    try eventually("all have everything") {
+      try count("one") == 3 && count("two") == 3 && count("three") == 3
+    }
+    try first.kill(restarts: false)
+    try second.waitForError("took over consumer \"two\"")
+    try first.start()
+    try first.waitForError("standing by for consumer \"two\"")
+    try insert(3..<6)
+    try eventually("all have everything") { try count("one") == 6 && count("two") == 6 }
     #expect(try second.end().status == 0)
+    try first.waitForError("took over consumer \"two\"")
+    try insert(6..<9)
+    try eventually("all have everything") { try count("one") == 9 && count("two") == 9 }
+    #expect(try first.end().status == 0)
   }
 }

@@ -20,7 +20,8 @@ final class ConsumerProcess {
     try folder.write("consumers.conf", "database = \(conninfo)\n" + sections)
   }
 
-  private func start() throws {
+  /// Starts it after `kill(restarts: false)` or `end`.
+  func start() throws {
     process = try Tools.start(
       "quake-watch", ["run", "--config", folder.path + "/consumers.conf"])
   }
@@ -33,10 +34,11 @@ final class ConsumerProcess {
     try start()
   }
 
-  func kill() throws {
+  func kill(restarts: Bool = true) throws {
     process?.signal(SIGKILL)
     log += try process?.exit().errors ?? ""
-    try start()
+    process = nil
+    if restarts { try start() }
   }
 
   /// Ends it as a service manager does.

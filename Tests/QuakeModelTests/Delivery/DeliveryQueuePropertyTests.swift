@@ -14,7 +14,8 @@ struct DeliveryQueuePropertyTests {
     var random: SeededGenerator
     /// Subjects by number.
     var subjects: [Int64: String] = [:]
-    var madeAt: [Int64: Duration] = [:]
+    /// When the first attempt failed.
+    var failedAt: [Int64: Duration] = [:]
     /// Delivered or parked.
     var done: Set<Int64> = []
     /// Before which moment a message must not be tried.
@@ -35,8 +36,10 @@ struct DeliveryQueuePropertyTests {
 
     mutating func add() {
       let number = Int64(subjects.count + 1)
-      let subject = "s\(Int.random(in: 0..<12, using: &random))"
-      (subjects[number], madeAt[number]) = (subject, now)
+      // A message without a subject concerns all others.
+      let choice = Int.random(in: 0..<14, using: &random)
+      let subject = choice < 12 ? "s\(choice)" : choice == 12 ? "" : "s0"
+      subjects[number] = subject
       queue.add([ConsumerStore.Owed(number: number, subject: subject)], at: now)
     }
 
@@ -54,7 +57,11 @@ struct DeliveryQueuePropertyTests {
     private mutating func check(_ number: Int64, in batch: [Int64]) {
       if done.contains(number) { problems.append("\(number) again") }
       if let moment = notBefore[number], moment > now { problems.append("\(number) too early") }
-      let before = subjects.filter { $0.value == subjects[number] && $0.key < number }.keys
+      let isForAll = subjects[number] == ""
+      if isForAll, batch.count > 1 { problems.append("\(number) is not alone") }
+      let before = subjects.filter {
+        $0.key < number && (isForAll || $0.value == "" || $0.value == subjects[number])
+      }.keys
       for other in before where !done.contains(other) && !batch.contains(other) {
         problems.append("\(number) before \(other)")
       }
@@ -73,9 +80,11 @@ struct DeliveryQueuePropertyTests {
         case .delivered: done.insert(number)
         case .parked:
           done.insert(number)
-          let isOld = now - (madeAt[number] ?? now) >= settings.giveUp
+          let isOld = now - (failedAt[number] ?? now) >= settings.giveUp
           if !isOld, luck <= 0.97 { problems.append("\(number) given up early") }
-        case .retried(_, let pause): notBefore[number] = now + pause
+        case .retried(_, let pause, _):
+          notBefore[number] = now + pause
+          if failedAt[number] == nil { failedAt[number] = now }
         }
       }
       unrecorded.append(numbers)

@@ -62,7 +62,7 @@ struct DeliveryQueueTests {
     for attempt in 1...14 {
       #expect(queue.begin(at: now) == [1])
       let decisions = end(&queue, [1], .failed(retryAfter: nil, isFinal: false), at: now)
-      guard case .retried(attempt, let pause) = try #require(decisions.first) else {
+      guard case .retried(attempt, let pause, _) = try #require(decisions.first) else {
         Issue.record("\(decisions)")
         return
       }
@@ -79,14 +79,14 @@ struct DeliveryQueueTests {
     #expect(queue.begin(at: start) == [1])
     let decisions = end(
       &queue, [1], .failed(retryAfter: .seconds(30), isFinal: false), at: start)
-    #expect(decisions == [.retried(attempts: 1, pause: .seconds(30))])
+    #expect(decisions == [.retried(attempts: 1, pause: .seconds(30), tried: .zero)])
     #expect(queue.begin(at: start + .seconds(29)) == nil)
     #expect(queue.begin(at: start + .seconds(30)) == [1])
     var patient = self.queue("a")
     #expect(patient.begin(at: start) == [1])
     #expect(
       end(&patient, [1], .failed(retryAfter: .seconds(90_000), isFinal: false), at: start)
-        == [.retried(attempts: 1, pause: .seconds(3600))])
+        == [.retried(attempts: 1, pause: .seconds(3600), tried: .zero)])
   }
 
   @Test mutating func aRefusedMessageIsParkedAndTheNextOfItsSubjectGoesOn() {
@@ -109,14 +109,70 @@ struct DeliveryQueueTests {
     #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
   }
 
-  @Test mutating func aMessageIsGivenUpAfterItsTime() {
+  @Test mutating func aMessageIsGivenUpWhenItHasBeenTriedForItsTime() {
     var queue = queue(giveUp: .seconds(60), "a")
-    #expect(queue.begin(at: start) == [1])
-    let late = start + .seconds(60)
-    #expect(
-      end(&queue, [1], .failed(retryAfter: nil, isFinal: false), at: late)
-        == [.parked(attempts: 1)])
+    let failed = DeliveryQueue.Ending.failed(retryAfter: nil, isFinal: false)
+    // However long it has waited for its first attempt, there is another one.
+    var now = start + .seconds(3600)
+    #expect(queue.begin(at: now) == [1])
+    guard case .retried(1, _, .zero)? = end(&queue, [1], failed, at: now).first else {
+      Issue.record("it was not tried again")
+      return
+    }
+    // A pause does not count.
+    queue.setPaused(true, at: now)
+    now += .seconds(7200)
+    queue.setPaused(false, at: now)
+    now += .seconds(10)
+    #expect(queue.begin(at: now) == [1])
+    guard case .retried(2, _, .seconds(10))? = end(&queue, [1], failed, at: now).first else {
+      Issue.record("it was not tried again")
+      return
+    }
+    now += .seconds(50)
+    #expect(queue.begin(at: now) == [1])
+    #expect(end(&queue, [1], failed, at: now) == [.parked(attempts: 3)])
     #expect(queue.count == 0)
+  }
+
+  @Test mutating func theTimeInWhichNoProcessRanDoesNotCount() {
+    var queue = queue(giveUp: .seconds(60), "")
+    queue.add(
+      [ConsumerStore.Owed(number: 1, subject: "a", attempts: 3, tried: .seconds(55))], at: start)
+    let failed = DeliveryQueue.Ending.failed(retryAfter: nil, isFinal: false)
+    #expect(queue.begin(at: start + .seconds(4)) == [1])
+    let decisions = end(&queue, [1], failed, at: start + .seconds(4))
+    guard case .retried(4, _, .seconds(59))? = decisions.first else {
+      Issue.record("it was not tried again")
+      return
+    }
+    // What people change meanwhile leaves it as it is.
+    let owed = ConsumerStore.Owed(number: 1, subject: "a", attempts: 4, tried: .seconds(59))
+    queue.replace(with: [owed], at: start + .seconds(20))
+    #expect(queue.begin(at: start + .seconds(21)) == [1])
+    #expect(end(&queue, [1], failed, at: start + .seconds(21)) == [.parked(attempts: 5)])
+  }
+
+  @Test mutating func aMessageWithoutSubjectWaitsForTheOlderAndHoldsTheNewer() {
+    var queue = queue(atOnce: 9, "ab")
+    queue.add(
+      [(3, ""), (4, "a"), (5, "c"), (6, "")].map {
+        ConsumerStore.Owed(number: $0, subject: $1)
+      }, at: start)
+    #expect(begin(&queue, at: start) == [[1], [2]])
+    #expect(queue.nextBegin(at: start) == nil)
+    #expect(end(&queue, [2], .delivered, at: start) == [.delivered])
+    #expect(begin(&queue, at: start).isEmpty)
+    #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
+    #expect(begin(&queue, at: start) == [[3]])
+    #expect(end(&queue, [3], .failed(retryAfter: nil, isFinal: true), at: start).count == 1)
+    #expect(begin(&queue, at: start) == [[4], [5]])
+    queue.replace(
+      with: [(4, "a"), (6, "")].map { ConsumerStore.Owed(number: $0, subject: $1) }, at: start)
+    #expect(end(&queue, [4], .delivered, at: start) == [.delivered])
+    #expect(begin(&queue, at: start).isEmpty)
+    #expect(end(&queue, [5], .delivered, at: start).isEmpty)
+    #expect(begin(&queue, at: start) == [[6]])
   }
 
   @Test mutating func aBatchHasMessagesOfOneSubjectInOrder() {
@@ -148,13 +204,13 @@ struct DeliveryQueueTests {
   @Test mutating func aPausedQueueBeginsNothingAndReplacedOnesKeepWhatIsUnderWay() {
     var queue = queue("abc")
     #expect(queue.begin(at: start) == [1])
-    queue.isPaused = true
+    queue.setPaused(true, at: start)
     #expect(begin(&queue, at: start).isEmpty)
     #expect(queue.nextBegin(at: start) == nil)
     // 2 was discarded, 9 was parked and is tried again.
     queue.replace(
       with: [1, 3, 9].map { ConsumerStore.Owed(number: $0, subject: "x\($0)") }, at: start)
-    queue.isPaused = false
+    queue.setPaused(false, at: start)
     #expect(begin(&queue, at: start) == [[3], [9]])
     #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
     #expect(queue.count == 2)

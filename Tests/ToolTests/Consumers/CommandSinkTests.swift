@@ -60,6 +60,7 @@ import Testing
 
   @Test(arguments: [
     "sleep 1000 & echo $! > ID; wait", "trap '' TERM; echo $$ > ID; sleep 1000; cat",
+    "sh -c \"trap '' TERM; echo \\$\\$ > ID; sleep 1000; true\" & wait",
   ])
   func aCommandThatDoesNotEndIsEndedWithItsGroup(command: String) throws {
     let folder = try TemporaryFolder()
@@ -101,5 +102,6 @@ import Testing
   @Test func theArgumentsOfACommandAreNotShown() {
     #expect(plan("./alert.sh --token=secret").shown == "exec ./alert.sh …")
     #expect(plan("  ./alert.sh ", isBatch: true).shown == "exec-batch ./alert.sh")
+    #expect(plan("TOKEN=secret ./alert.sh").shown == "exec …")
   }
 }

@@ -59,7 +59,7 @@ def events(body, headers):
     else:
         return None
     return [
-        {"id": e.get_id(), "source": e.get_source(), "type": e.get_type(), "subject": e.get_subject(), "data": e.get_data()}
+        {"id": e.get_id(), "source": e.get_source(), "type": e.get_type(), "subject": e.get_subject(), "data": e.get_data(), "time": str(e.get_time())}
         for e in read
     ]
 

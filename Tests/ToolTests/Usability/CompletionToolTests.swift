@@ -47,6 +47,13 @@ import Testing
     }
   }
 
+  @Test func theSubcommandsOfQuakeWatchAreOfferedWithTheirOwnOptions() throws {
+    #expect(try offered(["quake-watch", "re"]) == ["rehearse"])
+    #expect(try offered(["quake-watch", "run", "--c"]).contains("--config"))
+    #expect(try !offered(["quake-watch", "run", "--ex"]).contains("--exec"))
+    #expect(try offered(["quake-watch", "--exec-f"]) == ["--exec-failure"])
+  }
+
   @Test func namesComeFromTheDatabase() throws {
     try fill()
     let url = ["DATABASE_URL": database.conninfo]

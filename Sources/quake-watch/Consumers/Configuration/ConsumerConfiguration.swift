@@ -79,14 +79,39 @@ extension ConsumerConfiguration {
     var entries: [String: [Setting]] = [:]
     for setting in sections {
       let name = try name(ofSectionWith: setting, arguments)
-      if entries[name] == nil { names.append(name) }
+      if entries[name] == nil {
+        names.append(name)
+      } else if let known = names.first(where: { $0 == name }),
+        !known.utf8.elementsEqual(name.utf8)
+      {
+        throw arguments.usageError(
+          "\(setting.place): the name \"\(name)\" is written in two ways, which look alike: expected the same bytes"
+        )
+      }
       entries[name, default: []].append(setting)
     }
     guard !names.isEmpty else {
       throw arguments.usageError(
         "the configuration file has no section [consumer NAME]: expected at least one")
     }
-    return try names.map { try ConsumerConfiguration($0, entries[$0] ?? [], arguments) }
+    let all = try names.map { try ConsumerConfiguration($0, entries[$0] ?? [], arguments) }
+    try refuseOneClientForTwo(all, arguments)
+    return all
+  }
+
+  /// A broker ends the older of two connections with one id.
+  private static func refuseOneClientForTwo(
+    _ all: [ConsumerConfiguration], _ arguments: ParsedArguments
+  ) throws(UsageError) {
+    var owners: [String: String] = [:]
+    for consumer in all {
+      guard let plan = consumer.plan as? MQTTPlan else { continue }
+      let client = "\(plan.address.text) \(plan.client)"
+      guard let other = owners.updateValue(consumer.name, forKey: client) else { continue }
+      throw arguments.usageError(
+        "\(consumer.place): consumers \"\(other)\" and \"\(consumer.name)\" have the same id at a broker:"
+          + " expected different values of key 'client-id'")
+    }
   }
 
   private static func name(

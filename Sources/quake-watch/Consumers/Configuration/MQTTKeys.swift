@@ -36,6 +36,7 @@ enum MQTTKeys {
     plan.retain =
       try keys.choice("retain", of: MQTTPlan.Retain.allCases.map(\.rawValue))
       .flatMap(MQTTPlan.Retain.init) ?? .never
+    if plan.retain == .open { try checkRetained(keys) }
     plan.quality = try keys.integer("qos", in: 0...2) ?? 1
     plan.certificateAuthorityFile = keys.string("ca-file")
     if let limit = try keys.duration("timeout", in: .milliseconds(100) ... .seconds(600)) {
@@ -61,6 +62,18 @@ enum MQTTKeys {
       plan.discoveryPrefix = try checked(prefix, "discovery", keys)
     }
     return plan
+  }
+
+  /// The last message of an earthquake must have the topic of the others, or the broker would keep these for ever.
+  private static func checkRetained(_ keys: ParsedArguments) throws {
+    let lasting = keys.flag("alert") ? "{conversation}" : "{code}"
+    guard let topic = keys.string("topic") else { return }
+    let rest = topic.replacing(lasting, with: "")
+    guard topic.contains(lasting), !rest.contains("{") else {
+      throw keys.invalidValue(
+        topic, for: "topic",
+        expected: "with retain = open a topic with \(lasting), and without other values")
+    }
   }
 
   private static func topic(_ keys: ParsedArguments) throws -> MessageTemplate {

@@ -67,7 +67,7 @@ final class Sender {
     switch command {
     case .add(let key, let plan, let settings, let isPaused):
       let consumer = SendingConsumer(key, plan.sink(in: loop), settings)
-      consumer.queue.isPaused = isPaused
+      consumer.queue.setPaused(isPaused, at: now)
       consumers[key] = consumer
     case .change(let key, let plan, let settings):
       if let plan { consumers[key]?.replaceSink(by: plan.sink(in: loop)) }
@@ -78,12 +78,16 @@ final class Sender {
       for (number, message) in messages where kept < Self.mostKept {
         kept += consumer.keep(message, as: number)
       }
-    case .replace(let key, let owed): consumers[key]?.queue.replace(with: owed, at: now)
+    case .replace(let key, let owed):
+      guard let consumer = consumers[key] else { return }
+      let before = consumer.keptBytes
+      consumer.replaceOwed(with: owed, at: now)
+      kept -= before - consumer.keptBytes
     case .contents(let key, let attempt, let messages):
       guard end == nil else { return }
       consumers[key]?.start(attempt, with: messages)
     case .recorded(let key, let attempt): consumers[key]?.recorded(attempt, at: now)
-    case .pause(let key, let isPaused): consumers[key]?.queue.isPaused = isPaused
+    case .pause(let key, let isPaused): consumers[key]?.queue.setPaused(isPaused, at: now)
     case .end(let key):
       guard let consumer = consumers.removeValue(forKey: key) else { return }
       kept -= consumer.keptBytes

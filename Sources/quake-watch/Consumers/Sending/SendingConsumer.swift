@@ -50,6 +50,13 @@ final class SendingConsumer {
     return message.size
   }
 
+  /// Replaces what is owed, and forgets the messages that are not owed any more.
+  func replaceOwed(with owed: [ConsumerStore.Owed], at now: Duration) {
+    queue.replace(with: owed, at: now)
+    let numbers = Set(owed.map(\.number))
+    for number in messages.keys where !numbers.contains(number) { _ = take(number) }
+  }
+
   func replaceSink(by other: any Sink) {
     sink.end()
     sink = other
@@ -111,7 +118,7 @@ final class SendingConsumer {
       reason = failure.reason
     case .ended(let error):
       attempts[id]?.phase = .ended
-      queue.isPaused = true
+      queue.setPaused(true, at: MonotonicClock.now())
       reports.append(.gone(key, error))
       return
     }

@@ -1,0 +1,184 @@
+import Foundation
+import Postgres
+import QuakeConsumers
+import QuakeHistory
+import TestSupport
+import Testing
+
+/// What a consumer of `quake-watch run` keeps through lost connections, rewinds, refusals and restores.
+@Suite struct ConsumerFaultTests {
+  private let database: TestDatabase
+  private let folder: TemporaryFolder
+
+  init() throws {
+    database = try TestDatabase()
+    folder = try TemporaryFolder()
+  }
+
+  private func insert(_ codes: String..., magnitude: Double = 5) throws {
+    let rows = codes.map { "('\($0)', now(), \(magnitude))" }.joined(separator: ", ")
+    try database.psql("insert into quake.quake (code, time, magnitude) values \(rows);")
+  }
+
+  /// Starts a consumer that takes messages while the file "ok" exists, and appends to the file "out".
+  private func start(_ lines: String..., command: String = "exec = CD && echo $QUAKE_CODE >> out")
+    throws -> ToolProcess
+  {
+    let exec = command.replacing("CD", with: "cd '\(folder.path)' && test -e ok")
+    let configuration = try folder.write(
+      "consumers.conf",
+      (["[consumer log]", "from = start", exec] + lines).joined(separator: "\n") + "\n")
+    return try Tools.start(
+      "quake-watch",
+      ["run", "--config", configuration, "--state", folder.path + "/witness"]
+        + database.option)
+  }
+
+  private func accept() throws { try folder.write("ok", "") }
+
+  private var delivered: [String] {
+    let text = (try? String(contentsOfFile: folder.path + "/out", encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  private func end(_ process: ToolProcess) throws {
+    process.signal(SIGTERM)
+    #expect(try process.exit().ending == .exited(0))
+  }
+
+  private func consumers(_ arguments: String...) throws {
+    try Tools.succeed("quake-admin", ["consumers"] + arguments + database.option)
+  }
+
+  /// The server process of the program while it waits for a lock.
+  private func waiter() throws -> String {
+    var pid = ""
+    try eventually("it waits for a lock") {
+      pid = try database.value(
+        """
+        select coalesce(min(pid), 0) from pg_stat_activity
+         where application_name = 'quake-watch' and wait_event_type = 'Lock'
+           and datname = current_database()
+        """)
+      return pid != "0"
+    }
+    return pid
+  }
+
+  @Test func theSenderGetsWhatItAskedForOverTheNextConnection() throws {
+    try insert("a")
+    let process = try start()
+    try eventually("an attempt has failed") {
+      try database.value("select coalesce(max(attempts), 0) from quake.delivery") >= "1"
+    }
+    // The next attempt needs the contents, which nobody can read.
+    let connection = try database.connect()
+    try connection.transaction {
+      try connection.execute("lock table quake.delivery in access exclusive mode")
+      let pid = try waiter()
+      try accept()
+      try database.psql("select pg_terminate_backend(\(pid));")
+      try process.waitForError("Trying again until the connection is restored")
+    }
+    try eventually("it is delivered") { delivered == ["a"] }
+    try end(process)
+  }
+
+  @Test func aRewindWhileAConsumerCatchesUpLosesNothing() throws {
+    for part in 0..<4 {
+      try database.psql(
+        """
+        insert into quake.quake (code, time, magnitude)
+        select 'e' || n, now(), 5 from generate_series(\(part * 600), \(part * 600 + 599)) n;
+        """)
+    }
+    let connection = try database.connect()
+    try connection.begin()
+    try connection.execute("lock table quake.delivery in exclusive mode")
+    let process = try start(
+      "batch = 1000", command: "exec-batch = CD && cat >> out")
+    // It writes the first page; the rewind comes between two pages, or after the last.
+    _ = try waiter()
+    let rewind = BackgroundThread { [database] in
+      try Tools.succeed(
+        "quake-admin", ["consumers", "rewind", "log", "--to", "0", "--yes"] + database.option)
+    }
+    try eventually("the rewind waits for the page") {
+      try database.value(
+        """
+        select count(*) from pg_stat_activity
+         where application_name = 'quake-admin' and wait_event_type = 'Lock'
+           and datname = current_database()
+        """) != "0"
+    }
+    try connection.commit()
+    try rewind.join()
+    try process.waitForError("continues after 0")
+    try accept()
+    try consumers("retry", "log")
+    try eventually("all are delivered") {
+      let codes = try delivered.map { try JSONLine($0).string("code") ?? "" }
+      return Set(codes).count == 2400
+    }
+    try end(process)
+  }
+
+  @Test func whatIsParkedDoesNotFillTheBacklog() throws {
+    let process = try start(
+      "backlog = 2", "give-up = 1s",
+      command: "exec = test $QUAKE_MAGNITUDE = 6.0 && CD && echo $QUAKE_CODE >> out")
+    try accept()
+    try insert("a", "b", "c", "d")
+    try process.waitForError("owes 4 messages")
+    try eventually("all are parked") {
+      try database.value("select count(parked_at) from quake.delivery") == "4"
+    }
+    try insert("e", magnitude: 6)
+    try eventually("the next one is delivered") { delivered == ["e"] }
+    let listed = try Tools.run("quake-admin", ["consumers"] + database.option)
+    #expect(listed.output.contains("4 messages parked until"), "\(listed.output)")
+    // None was parked after a single attempt.
+    #expect(try database.value("select min(attempts) >= 2 from quake.delivery") == "t")
+    try end(process)
+  }
+
+  @Test func whatWasToldIsCorrectedBeyondTheLimitOfTheRate() throws {
+    try accept()
+    let process = try start(
+      "alert = true", "limit-rate = 1/d", "magnitude-step = 0.1",
+      command: "exec = CD && echo $QUAKE_ALERT $QUAKE_CODE $QUAKE_MAGNITUDE >> out")
+    try insert("a")
+    try eventually("it is told") { delivered == ["opened a 5.0"] }
+    try insert("b", magnitude: 6)
+    try database.psql("update quake.quake set magnitude = magnitude + 1;")
+    try eventually("only what was told is corrected") {
+      delivered == ["opened a 5.0", "updated a 6.0"]
+    }
+    #expect(try database.value("select held_back from quake.consumer") == "2")
+    try end(process)
+  }
+
+  @Test func aConsumerNamesTheDeliveredTransactionsThatAreLost() throws {
+    try accept()
+    let process = try start()
+    try insert("a")
+    try eventually("it is delivered") { delivered == ["a"] }
+    try end(process)
+    // As if another transaction had been delivered, and the database restored to before.
+    let file = folder.path + "/witness"
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let token = try database.value("select quake.latest_token()")
+    #expect(text.contains("delivered \(token)\n"), "\(text)")
+    try text.replacing("delivered \(token)\n", with: "delivered \(token) 999.0badcafe\n")
+      .write(toFile: file, atomically: true, encoding: .utf8)
+    let next = try start()
+    try next.waitForError(
+      "the history lacks 1 transaction of which consumers have delivered messages: 999.0badcafe")
+    try insert("b")
+    try eventually("it goes on") { delivered == ["a", "b"] }
+    #expect(
+      try database.value("select error like '%999.0badcafe' from quake.consumer") == "t")
+    try end(next)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("999") == false)
+  }
+}
