@@ -44,6 +44,7 @@ final class ConsumerLoop {
   private var notices = PeriodicTimer(.seconds(2))
   private var life = PeriodicTimer(.seconds(10))
   private var lastRead = Duration.zero
+  private var clock = DatabaseClock()
 
   init(
     _ configurations: [ConsumerConfiguration], _ database: DatabaseAccess,
@@ -102,6 +103,7 @@ final class ConsumerLoop {
       service.ready("connected; \(count)")
     }
     session.isFollowing = true
+    clock = DatabaseClock()
     if isReconnected { reports.reconnected(follower) }
     var isIdle = false
     while !Signals.stopRequested {
@@ -128,7 +130,8 @@ final class ConsumerLoop {
     guard !consumers.isEmpty else { throw Self.hasNone }
     if isIdle, !hasReleased { quake_release_idle_memory() }
     hasReleased = isIdle
-    let outcome = try follower.wait(until: Deadline(after: pause(isIdle)), wake: wake.descriptor)
+    let outcome = try follower.wait(
+      until: Deadline(after: pause(isIdle, over: connection)), wake: wake.descriptor)
     switch outcome {
     case .woken:
       Signals.drainWake()
@@ -150,13 +153,13 @@ final class ConsumerLoop {
     .replaced, "no consumer is left: other processes have taken all, or they were removed",
     hint: "Give each consumer a name of its own.")
 
-  private func pause(_ isIdle: Bool) -> Duration {
+  private func pause(_ isIdle: Bool, over connection: Connection) throws -> Duration {
     if !behind.isEmpty { return .zero }
     var pause = min(notices.remaining, service.remaining ?? .seconds(60))
     if !isIdle { pause = min(pause, .seconds(1)) }
     let due = consumers.values.compactMap { $0.place == .current ? $0.nextDue : nil }.min()
     if let due {
-      let left = due.microseconds - Timestamp.now().microseconds
+      let left = due.microseconds - (try clock.now(over: connection)).microseconds
       pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
     }
     return pause
@@ -192,7 +195,6 @@ final class ConsumerLoop {
     over connection: Connection
   ) throws {
     let page = PageBuilder()
-    for member in members { try member.prepare(for: changes) }
     for change in changes {
       for member in members { try member.take(change, into: page) }
     }
@@ -208,7 +210,8 @@ final class ConsumerLoop {
 
   /// Tells what is due in the conversations of those that have read everything.
   private func advanceConversations(over connection: Connection) throws {
-    let now = Timestamp.now()
+    guard consumers.values.contains(where: { $0.nextDue != nil }) else { return }
+    let now = try clock.now(over: connection)
     let time = Timestamp(
       microseconds: now.microseconds - Self.commitPatience.wholeMicroseconds)
     let due = consumers.values.filter {
