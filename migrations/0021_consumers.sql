@@ -19,10 +19,12 @@ create table quake.consumer (
   rate double precision not null default 0,
   failed_at timestamptz,
   error text,
+  rule text,
   constraint consumer_pkey primary key (name),
   constraint consumer_watcher foreign key (name) references quake.watcher (name) on update cascade on delete cascade,
   constraint consumer_counts check (delivered >= 0 and held_back >= 0),
-  constraint consumer_text_length check (octet_length(sink) <= 4096 and octet_length(error) <= 4096)
+  constraint consumer_text_length check (octet_length(sink) <= 4096 and octet_length(error) <= 4096
+    and octet_length(rule) <= 4096)
 );
 comment on table quake.consumer is 'consumers: watchers that deliver messages to a receiver; the row of quake.watcher of the same name has the cursor';
 comment on column quake.consumer.name is 'the consumer''s name';
@@ -37,6 +39,7 @@ comment on column quake.consumer.delivered_at is 'when its receiver last took a 
 comment on column quake.consumer.rate is 'how many messages an hour its receiver took of late, as of delivered_at; without further ones it falls by the factor e in an hour';
 comment on column quake.consumer.failed_at is 'when an attempt last failed';
 comment on column quake.consumer.error is 'why it failed';
+comment on column quake.consumer.rule is 'how a client over HTTP wants to be told of earthquakes: a parameter on each line';
 
 create table quake.conversation (
   consumer text not null,
@@ -46,7 +49,7 @@ create table quake.conversation (
   messages integer not null default 0,
   passed_at timestamptz not null,
   told_at timestamptz,
-  due_at timestamptz,
+  due_at timestamptz not null,
   muted boolean not null default false,
   told_code text,
   "time" timestamptz,
@@ -70,10 +73,10 @@ comment on column quake.conversation.consumer is 'the consumer';
 comment on column quake.conversation.id is 'token and position of the change by which the earthquake first passed: its id for life';
 comment on column quake.conversation.code is 'the event that the earthquake is shown as';
 comment on column quake.conversation.state is 'waiting: not told of yet; open; retracted: may come back; closed: nothing more is told';
-comment on column quake.conversation.messages is 'the number of messages so far; the next one''s id is the conversation''s id, a dash and this number';
+comment on column quake.conversation.messages is 'the number of messages so far, with those of a muted one; the next one''s id is the conversation''s id, a dash and this number';
 comment on column quake.conversation.passed_at is 'commit time of the change by which it first passed';
 comment on column quake.conversation.told_at is 'commit time of what was told last; null: nothing yet';
-comment on column quake.conversation.due_at is 'when its time is over: a waiting one is then told of, another one is closed';
+comment on column quake.conversation.due_at is 'when its time is over: a waiting one is then told of, a closed one deleted, another one closed';
 comment on column quake.conversation.muted is 'whether the limit of the rate has dropped its first message: nothing is told of it';
 comment on column quake.conversation.told_code is 'the event that it was shown as when it was told last';
 comment on column quake.conversation."time" is 'the origin time that was told last';
@@ -83,7 +86,7 @@ comment on column quake.conversation.latitude is 'the latitude that was told las
 comment on column quake.conversation.longitude is 'the longitude that was told last';
 comment on column quake.conversation.place is 'the place that was told last';
 comment on column quake.conversation.agency is 'the agency that was told last (quake.source)';
-create index conversation_due on quake.conversation (consumer, due_at) where due_at is not null;
+create index conversation_due on quake.conversation (consumer, due_at);
 
 create table quake.conversation_event (
   consumer text not null,
@@ -99,6 +102,21 @@ comment on column quake.conversation_event.consumer is 'the consumer';
 comment on column quake.conversation_event.code is 'an event that is or was the earthquake (quake.code)';
 comment on column quake.conversation_event.conversation is 'the conversation''s id';
 create index conversation_event_of on quake.conversation_event (consumer, conversation);
+
+create table quake.conversation_past (
+  consumer text not null,
+  conversation text not null,
+  token bigint not null,
+  before jsonb not null,
+  constraint conversation_past_pkey primary key (consumer, conversation, token),
+  constraint conversation_past_conversation foreign key (consumer, conversation)
+    references quake.conversation (consumer, id) on update cascade on delete cascade
+);
+comment on table quake.conversation_past is 'how conversations were before they changed, for quake-admin consumers rewind';
+comment on column quake.conversation_past.consumer is 'the consumer';
+comment on column quake.conversation_past.conversation is 'the conversation''s id';
+comment on column quake.conversation_past.token is 'number of the transaction that changed it, or after which it was due';
+comment on column quake.conversation_past.before is 'its columns and events (codes) as they were before';
 
 create table quake.delivery (
   number bigint generated always as identity,
@@ -154,6 +172,10 @@ alter table quake.conversation_event enable row level security;
 create policy conversation_event_seen on quake.conversation_event for select using (true);
 create policy conversation_event_changed on quake.conversation_event using (
   exists (select from quake.watcher w where w.name = conversation_event.consumer and (w.role is null or w.role = current_user)));
+alter table quake.conversation_past enable row level security;
+create policy conversation_past_seen on quake.conversation_past for select using (true);
+create policy conversation_past_changed on quake.conversation_past using (
+  exists (select from quake.watcher w where w.name = conversation_past.consumer and (w.role is null or w.role = current_user)));
 alter table quake.delivery enable row level security;
 create policy delivery_seen on quake.delivery for select using (true);
 create policy delivery_changed on quake.delivery using (

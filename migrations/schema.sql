@@ -2178,8 +2178,9 @@ CREATE TABLE quake.consumer (
     rate double precision DEFAULT 0 NOT NULL,
     failed_at timestamp with time zone,
     error text,
+    rule text,
     CONSTRAINT consumer_counts CHECK (((delivered >= 0) AND (held_back >= 0))),
-    CONSTRAINT consumer_text_length CHECK (((octet_length(sink) <= 4096) AND (octet_length(error) <= 4096)))
+    CONSTRAINT consumer_text_length CHECK (((octet_length(sink) <= 4096) AND (octet_length(error) <= 4096) AND (octet_length(rule) <= 4096)))
 );
 COMMENT ON TABLE quake.consumer IS 'consumers: watchers that deliver messages to a receiver; the row of quake.watcher of the same name has the cursor';
 COMMENT ON COLUMN quake.consumer.name IS 'the consumer''s name';
@@ -2194,6 +2195,7 @@ COMMENT ON COLUMN quake.consumer.delivered_at IS 'when its receiver last took a 
 COMMENT ON COLUMN quake.consumer.rate IS 'how many messages an hour its receiver took of late, as of delivered_at; without further ones it falls by the factor e in an hour';
 COMMENT ON COLUMN quake.consumer.failed_at IS 'when an attempt last failed';
 COMMENT ON COLUMN quake.consumer.error IS 'why it failed';
+COMMENT ON COLUMN quake.consumer.rule IS 'how a client over HTTP wants to be told of earthquakes: a parameter on each line';
 CREATE TABLE quake.conversation (
     consumer text NOT NULL,
     id text NOT NULL,
@@ -2202,7 +2204,7 @@ CREATE TABLE quake.conversation (
     messages integer DEFAULT 0 NOT NULL,
     passed_at timestamp with time zone NOT NULL,
     told_at timestamp with time zone,
-    due_at timestamp with time zone,
+    due_at timestamp with time zone NOT NULL,
     muted boolean DEFAULT false NOT NULL,
     told_code text,
     "time" timestamp with time zone,
@@ -2221,10 +2223,10 @@ COMMENT ON COLUMN quake.conversation.consumer IS 'the consumer';
 COMMENT ON COLUMN quake.conversation.id IS 'token and position of the change by which the earthquake first passed: its id for life';
 COMMENT ON COLUMN quake.conversation.code IS 'the event that the earthquake is shown as';
 COMMENT ON COLUMN quake.conversation.state IS 'waiting: not told of yet; open; retracted: may come back; closed: nothing more is told';
-COMMENT ON COLUMN quake.conversation.messages IS 'the number of messages so far; the next one''s id is the conversation''s id, a dash and this number';
+COMMENT ON COLUMN quake.conversation.messages IS 'the number of messages so far, with those of a muted one; the next one''s id is the conversation''s id, a dash and this number';
 COMMENT ON COLUMN quake.conversation.passed_at IS 'commit time of the change by which it first passed';
 COMMENT ON COLUMN quake.conversation.told_at IS 'commit time of what was told last; null: nothing yet';
-COMMENT ON COLUMN quake.conversation.due_at IS 'when its time is over: a waiting one is then told of, another one is closed';
+COMMENT ON COLUMN quake.conversation.due_at IS 'when its time is over: a waiting one is then told of, a closed one deleted, another one closed';
 COMMENT ON COLUMN quake.conversation.muted IS 'whether the limit of the rate has dropped its first message: nothing is told of it';
 COMMENT ON COLUMN quake.conversation.told_code IS 'the event that it was shown as when it was told last';
 COMMENT ON COLUMN quake.conversation."time" IS 'the origin time that was told last';
@@ -2244,6 +2246,17 @@ COMMENT ON TABLE quake.conversation_event IS 'the events that are the earthquake
 COMMENT ON COLUMN quake.conversation_event.consumer IS 'the consumer';
 COMMENT ON COLUMN quake.conversation_event.code IS 'an event that is or was the earthquake (quake.code)';
 COMMENT ON COLUMN quake.conversation_event.conversation IS 'the conversation''s id';
+CREATE TABLE quake.conversation_past (
+    consumer text NOT NULL,
+    conversation text NOT NULL,
+    token bigint NOT NULL,
+    before jsonb NOT NULL
+);
+COMMENT ON TABLE quake.conversation_past IS 'how conversations were before they changed, for quake-admin consumers rewind';
+COMMENT ON COLUMN quake.conversation_past.consumer IS 'the consumer';
+COMMENT ON COLUMN quake.conversation_past.conversation IS 'the conversation''s id';
+COMMENT ON COLUMN quake.conversation_past.token IS 'number of the transaction that changed it, or after which it was due';
+COMMENT ON COLUMN quake.conversation_past.before IS 'its columns and events (codes) as they were before';
 CREATE VIEW quake.current_quake AS
  SELECT q.code,
     q.net,
@@ -2966,6 +2979,8 @@ ALTER TABLE ONLY quake.consumer
     ADD CONSTRAINT consumer_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY quake.conversation_event
     ADD CONSTRAINT conversation_event_pkey PRIMARY KEY (consumer, code);
+ALTER TABLE ONLY quake.conversation_past
+    ADD CONSTRAINT conversation_past_pkey PRIMARY KEY (consumer, conversation, token);
 ALTER TABLE ONLY quake.conversation
     ADD CONSTRAINT conversation_pkey PRIMARY KEY (consumer, id);
 ALTER TABLE ONLY quake.delivery
@@ -3011,7 +3026,7 @@ CREATE INDEX association_preferred ON quake.association USING btree (preferred);
 CREATE INDEX backfill_file_backfill ON quake.backfill_file USING btree (backfill_id);
 CREATE INDEX change_transaction_at ON quake.change_transaction USING btree (at);
 CREATE INDEX change_transaction_import_id ON quake.change_transaction USING btree (import_id) WHERE (import_id IS NOT NULL);
-CREATE INDEX conversation_due ON quake.conversation USING btree (consumer, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX conversation_due ON quake.conversation USING btree (consumer, due_at);
 CREATE INDEX conversation_event_of ON quake.conversation_event USING btree (consumer, conversation);
 CREATE INDEX edit_transaction_transaction_id ON quake.edit_transaction USING btree (transaction_id);
 CREATE INDEX edit_unfinished ON quake.edit USING btree (id) WHERE (finished_at IS NULL);
@@ -3061,6 +3076,8 @@ ALTER TABLE ONLY quake.conversation
     ADD CONSTRAINT conversation_consumer FOREIGN KEY (consumer) REFERENCES quake.consumer(name) ON UPDATE CASCADE ON DELETE CASCADE;
 ALTER TABLE ONLY quake.conversation_event
     ADD CONSTRAINT conversation_event_conversation FOREIGN KEY (consumer, conversation) REFERENCES quake.conversation(consumer, id) ON UPDATE CASCADE ON DELETE CASCADE;
+ALTER TABLE ONLY quake.conversation_past
+    ADD CONSTRAINT conversation_past_conversation FOREIGN KEY (consumer, conversation) REFERENCES quake.conversation(consumer, id) ON UPDATE CASCADE ON DELETE CASCADE;
 ALTER TABLE ONLY quake.delivery
     ADD CONSTRAINT delivery_consumer FOREIGN KEY (consumer) REFERENCES quake.consumer(name) ON UPDATE CASCADE ON DELETE CASCADE;
 ALTER TABLE ONLY quake.edit_transaction
@@ -3085,6 +3102,11 @@ CREATE POLICY conversation_event_changed ON quake.conversation_event USING ((EXI
    FROM quake.watcher w
   WHERE ((w.name = conversation_event.consumer) AND ((w.role IS NULL) OR (w.role = CURRENT_USER))))));
 CREATE POLICY conversation_event_seen ON quake.conversation_event FOR SELECT USING (true);
+ALTER TABLE quake.conversation_past ENABLE ROW LEVEL SECURITY;
+CREATE POLICY conversation_past_changed ON quake.conversation_past USING ((EXISTS ( SELECT
+   FROM quake.watcher w
+  WHERE ((w.name = conversation_past.consumer) AND ((w.role IS NULL) OR (w.role = CURRENT_USER))))));
+CREATE POLICY conversation_past_seen ON quake.conversation_past FOR SELECT USING (true);
 CREATE POLICY conversation_seen ON quake.conversation FOR SELECT USING (true);
 ALTER TABLE quake.delivery ENABLE ROW LEVEL SECURITY;
 CREATE POLICY delivery_changed ON quake.delivery USING ((EXISTS ( SELECT

@@ -23,6 +23,8 @@ public struct Alert: Sendable {
   public let mergedInto: String?
   /// Whether the message before retracted the earthquake.
   public let isAfterRetraction: Bool
+  /// Whether the first message of the conversation was dropped.
+  package let isMuted: Bool
 
   /// What a message told of an earthquake.
   public struct Told: Hashable, Sendable {
@@ -60,7 +62,8 @@ public struct Alert: Sendable {
 
   package init(
     kind: Message.Kind, conversation: String, number: Int, event: EventRecord?, told: Told?,
-    token: ChangeToken, at: Timestamp, mergedInto: String? = nil, isAfterRetraction: Bool = false
+    token: ChangeToken, at: Timestamp, mergedInto: String? = nil, isAfterRetraction: Bool = false,
+    isMuted: Bool = false
   ) {
     self.kind = kind
     self.conversation = conversation
@@ -71,6 +74,7 @@ public struct Alert: Sendable {
     self.at = at
     self.mergedInto = mergedInto
     self.isAfterRetraction = isAfterRetraction
+    self.isMuted = isMuted
   }
 
   /// The message's id, the same whenever it is made.

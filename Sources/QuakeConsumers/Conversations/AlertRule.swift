@@ -17,6 +17,8 @@ public struct AlertRule: Sendable {
   public var settle = Duration.zero
   /// How long after the origin time nothing more is told.
   public var closesAfter = Duration.seconds(7 * 86_400)
+  /// Whether a conversation whose time is over ends with a message.
+  public var tellsClosed = false
   /// What is not told first at night; nil: the night is as the day.
   package var night: Night?
   /// Whether aftershocks must be stronger than others to be told; see `AftershockZone`.
@@ -70,7 +72,8 @@ extension AlertRule {
   func differs(
     _ event: EventRecord, from told: Alert.Told, in transaction: ChangeTransaction
   ) -> Bool {
-    guard event.code == told.code, event.source == told.agency else { return true }
+    guard event.code.map({ EventCode($0) }) == EventCode(told.code), event.source == told.agency
+    else { return true }
     var steps = EventFilter()
     steps.changeConditions.magnitudeChange = magnitudeStep
     steps.changeConditions.depthChange = depthStep

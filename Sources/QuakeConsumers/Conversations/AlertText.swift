@@ -7,12 +7,12 @@ extension Alert {
   public var text: String {
     let text =
       switch kind {
-      case .retracted: "Retracted: \(earthquake): \(reason)"
+      case .retracted: "Retracted: \(Self.earthquake(told)): \(reason)"
       case .closed:
-        "Closed: \(earthquake): \(isAfterRetraction ? "it stays retracted" : "nothing more is told")"
+        "Closed: \(Self.earthquake(present)): \(isAfterRetraction ? "it stays retracted" : "nothing more is told")"
       case .updated where isAfterRetraction: "Valid again: \(update)"
       case .updated: update
-      case .opened, .change: earthquake
+      case .opened, .change: Self.earthquake(present)
       }
     return Self.line(text)
   }
@@ -24,21 +24,25 @@ extension Alert {
     return event.map { Told($0) } ?? told
   }
 
-  private var earthquake: String {
-    guard let present else { return "an earthquake" }
-    var parts = ["\(Self.magnitude(present.magnitude)), \(Self.place(present))"]
-    if let depth = present.depth { parts.append("depth \(Self.number(depth)) km") }
-    if let time = present.time { parts.append(Self.time(time)) }
-    return parts.joined(separator: ", ") + " (\(present.code))"
+  private static func earthquake(_ told: Told?) -> String {
+    guard let told else { return "an earthquake" }
+    var parts = ["\(magnitude(told.magnitude)), \(place(told))"]
+    if let depth = told.depth { parts.append("depth \(number(depth)) km") }
+    if let time = told.time { parts.append(Self.time(time)) }
+    return parts.joined(separator: ", ") + " (\(told.code))"
   }
 
   private var update: String {
-    guard let present, let told else { return earthquake }
+    guard let present, let told else { return Self.earthquake(present) }
     var text = Self.magnitude(present.magnitude, told.magnitude)
     text += was(\.magnitude, present, told) { Self.magnitude($0, $1) }
     text += ": " + Self.place(present)
     if let distance = Self.distance(present, told), distance >= 0.5 {
       text += ", moved by \(Self.number(distance.rounded())) km"
+    } else if present.place != nil, present.latitude == nil, told.latitude != nil {
+      text += ", epicentre unknown now"
+    } else if present.latitude != nil, told.place != nil, told.latitude == nil {
+      text += ", epicentre known now"
     } else if Self.place(present) != Self.place(told) {
       text += ", was \(Self.place(told))"
     }
@@ -53,7 +57,7 @@ extension Alert {
     }
     if let time = present.time { text += ", \(Self.time(time))" }
     text += " (\(present.code)"
-    if present.code != told.code { text += ", was \(told.code)" }
+    if EventCode(present.code) != EventCode(told.code) { text += ", was \(told.code)" }
     if present.agency != told.agency {
       text +=
         ", by \(present.agency ?? "an unknown agency"), was by \(told.agency ?? "an unknown agency")"
@@ -72,25 +76,36 @@ extension Alert {
     return ", was \(old)"
   }
 
+  /// Why what was told is not so any more.
   private var reason: String {
     if mergedInto != nil {
-      return
-        "it is the same earthquake as \(event?.code ?? "another one"), of which another conversation tells"
+      guard let event else { return "it is the same as another earthquake that was told" }
+      return "it is the same as \(Self.earthquake(Told(event))), of which the messages go on"
     }
     guard let event else { return "it was deleted" }
     if event.has(.withdrawnAt) { return "it was withdrawn" }
     if let successor = event.supersededBy { return "it was replaced by \(successor)" }
-    let type = event.type.map { $0 == "earthquake" ? "" : ", and is a \($0)" } ?? ""
+    if let type = event.type, type != "earthquake" { return "it is a \(type)" }
     guard let told, told.magnitude != event.magnitude else {
-      return "it does not meet the conditions any more\(type)"
+      return "it does not meet the conditions any more"
     }
     return
-      "it does not meet the conditions any more, was \(Self.magnitude(told.magnitude, event.magnitude))\(type)"
+      "it is \(Self.magnitude(event.magnitude, told.magnitude)) now, and does not meet the conditions"
   }
 
   // MARK: - Values
 
-  private static func place(_ told: Told) -> String { told.place ?? "place unknown" }
+  private static func place(_ told: Told) -> String {
+    if let place = told.place { return place }
+    guard let latitude = told.latitude, let longitude = told.longitude else {
+      return "epicentre unknown"
+    }
+    return "\(degrees(latitude, "N", "S")) \(degrees(longitude, "E", "W"))"
+  }
+
+  private static func degrees(_ value: Double, _ positive: String, _ negative: String) -> String {
+    "\((value.magnitude * 100).rounded() / 100)°\(value < 0 ? negative : positive)"
+  }
 
   /// `M 6.2`. With more decimals if it would look as another magnitude that it differs from.
   private static func magnitude(_ magnitude: Double?, _ other: Double? = nil) -> String {

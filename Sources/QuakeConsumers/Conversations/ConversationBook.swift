@@ -12,15 +12,21 @@ package struct ConversationBook {
   let holding: EventFilter
   let returning: EventFilter
   let source: any ConversationSource
-  /// The last transaction of which it has seen the end.
+  /// Whether a message is told. If the first one of a conversation is not, the others are not either.
+  private let admits: (Alert) -> Bool
+  /// The last transaction whose changes were decided.
   package private(set) var token: ChangeToken
   /// The conversations that are not closed.
-  var conversations: [String: Conversation] = [:]
+  private(set) var conversations: [String: Conversation] = [:]
   /// The conversation of each event of `conversations`.
-  var conversationOfEvent: [String: String] = [:]
+  private(set) var conversationOfEvent: [EventCode: String] = [:]
   var events = TransactionEvents()
-  /// The conversations that differ from what is stored; nil: it is to be deleted.
-  private(set) var unstored: [String: Conversation?] = [:]
+  /// The conversations that differ from what is stored.
+  private(set) var unstored: [String: Conversation] = [:]
+  /// How conversations were before what has changed them.
+  private var past: [PastConversation] = []
+  /// The transaction of the last of them by conversation.
+  private var newestPast: [String: Int64] = [:]
   private var soonest: Timestamp?
   private var isSoonestKnown = false
 
@@ -29,14 +35,17 @@ package struct ConversationBook {
   /// - Parameters:
   ///   - conversations: All that are not closed.
   ///   - token: The last transaction that was decided.
+  ///   - admits: Is called with each message in turn, and says whether it is told; later ones of a conversation are
+  ///     `isMuted` if its first one was not.
   package init(
     rule: AlertRule, conversations: [Conversation], after token: ChangeToken,
-    source: any ConversationSource
+    source: any ConversationSource, admits: @escaping (Alert) -> Bool = { _ in true }
   ) {
     self.rule = rule
     holding = rule.holding
     returning = rule.returning
     self.source = source
+    self.admits = admits
     self.token = token
     for conversation in conversations where conversation.state != .closed {
       self.conversations[conversation.id] = conversation
@@ -48,7 +57,8 @@ package struct ConversationBook {
 
   /// Takes a change of the transaction that `end(of:)` ends.
   package mutating func take(_ change: Change) {
-    guard change.op != .truncate, let code = change.code else { return events.truncate() }
+    guard change.op != .truncate, let text = change.code else { return events.truncate() }
+    let code = EventCode(text)
     let at = change.transaction.at
     let passes = change.new.map { isNew($0, at: at) } ?? false
     guard passes || events.has(code) || concerns(change, code, at) else { return }
@@ -61,8 +71,8 @@ package struct ConversationBook {
   }
 
   /// Whether a change of an event that does not pass matters to a conversation.
-  private func concerns(_ change: Change, _ code: String, _ at: Timestamp) -> Bool {
-    let (former, successor) = (change.old?.supersededBy, change.new?.supersededBy)
+  private func concerns(_ change: Change, _ code: EventCode, _ at: Timestamp) -> Bool {
+    let (former, successor) = (change.old?.successor, change.new?.successor)
     if conversationOfEvent[code] != nil {
       // Other values of an event that is not shown change nothing.
       return change.op != .update || successor == nil || former != successor
@@ -77,11 +87,11 @@ package struct ConversationBook {
   /// - Throws: What the source throws.
   package mutating func end(of transaction: ChangeTransaction) throws -> [Alert] {
     var alerts = try advance(to: transaction.at)
+    token = transaction.token
     if !events.isEmpty {
       alerts += try decide(transaction)
       events.removeAll()
     }
-    token = transaction.token
     return alerts
   }
 
@@ -89,88 +99,133 @@ package struct ConversationBook {
 
   /// When the next wait is over; nil if nothing waits.
   package var nextDue: Timestamp? {
-    isSoonestKnown ? soonest : conversations.values.lazy.compactMap(\.dueAt).min()
+    isSoonestKnown ? soonest : conversations.values.lazy.map(\.dueAt).min()
+  }
+
+  /// A conversation whose time is over.
+  private struct Due: Comparable {
+    let at: Timestamp
+    let age: Conversation.Age
+    let id: String
+
+    init(_ conversation: Conversation) {
+      at = conversation.dueAt
+      age = conversation.age
+      id = conversation.id
+    }
+
+    static func < (a: Due, b: Due) -> Bool { (a.at, a.age) < (b.at, b.age) }
   }
 
   /// Decides what is due at a time, by which everything up to it has been taken.
   ///
   /// - Throws: What the source throws.
   package mutating func advance(to time: Timestamp) throws -> [Alert] {
+    soonest = nextDue
+    isSoonestKnown = true
+    guard let soonest, soonest <= time else { return [] }
     var alerts: [Alert] = []
-    while true {
-      soonest = nextDue
-      isSoonestKnown = true
-      guard let due = soonest, due <= time else { break }
-      let next = conversations.values.filter { $0.dueAt == due }.min { $0.age < $1.age }
-      guard let next else { break }
-      if let alert = try settle(next, at: due) { alerts.append(alert) }
+    var queue = Heap<Due>()
+    var codes: [EventCode] = []
+    for conversation in conversations.values where conversation.dueAt <= time {
+      queue.insert(Due(conversation))
+      codes.append(conversation.code)
+    }
+    let events = try source.events(codes.sorted(), after: token)
+    while let due = queue.first {
+      queue.removeFirst()
+      guard let conversation = conversations[due.id] else { continue }
+      if let alert = settle(conversation, events[conversation.code]) { alerts.append(alert) }
+      // What is opened late may be over as well.
+      if let next = conversations[due.id], next.dueAt <= time { queue.insert(Due(next)) }
     }
     return alerts
   }
 
-  private mutating func settle(_ conversation: Conversation, at due: Timestamp) throws -> Alert? {
-    let event = try source.event(conversation.code, after: token)
+  private mutating func settle(_ conversation: Conversation, _ event: EventRecord?) -> Alert? {
+    let due = conversation.dueAt
     guard conversation.state == .waiting else {
-      return tell(.closed, conversation, event, token: token, at: due)
+      if rule.tellsClosed { return tell(.closed, conversation, event, at: due) }
+      close(conversation, at: due)
+      return nil
     }
     guard let event, Self.isShown(event),
       opens(event, at: conversation.passedAt, except: conversation.id)
     else {
-      remove(conversation)
+      remove(conversation, at: due)
       return nil
     }
-    return tell(.opened, conversation, event, token: token, at: due)
+    return tell(.opened, conversation, event, at: due)
   }
 
   // MARK: - What has changed
 
-  /// What differs from the last call: the conversations to be stored, the oldest first, and the ids of those to be
-  /// deleted.
-  ///
-  /// An event is in one conversation: it leaves that in which it is stored. A conversation without events keeps its row.
-  package mutating func takeUnstored() -> (changed: [Conversation], removed: [String]) {
-    defer { unstored.removeAll() }
-    var changed = unstored.values.compactMap { $0 }.sorted { $0.age < $1.age }
-    // An event can have moved out of a closed conversation, which is not in memory any more.
-    var codes = Set(changed.lazy.filter { $0.state != .closed }.flatMap(\.codes))
-    for index in changed.indices.reversed() where changed[index].state == .closed {
-      changed[index].codes.subtract(codes)
-      codes.formUnion(changed[index].codes)
+  /// What differs from the last call: the conversations to be stored, the oldest first, and how they were before. An
+  /// event is in one conversation.
+  package mutating func takeUnstored() -> (changed: [Conversation], past: [PastConversation]) {
+    defer {
+      unstored.removeAll()
+      past.removeAll()
+      newestPast.removeAll()
     }
-    return (changed, unstored.filter { $0.value == nil }.map(\.key).sorted())
+    return (unstored.values.sorted { $0.age < $1.age }, past)
   }
 
   // MARK: - Steps of a conversation
 
   /// Makes the next message of a conversation.
+  ///
+  /// - Returns: nil if it is not told.
   mutating func tell(
-    _ kind: Message.Kind, _ conversation: Conversation, _ event: EventRecord?, token: ChangeToken,
-    at: Timestamp, mergedInto: Conversation? = nil
-  ) -> Alert {
+    _ kind: Message.Kind, _ conversation: Conversation, _ event: EventRecord?, at: Timestamp,
+    mergedInto: Conversation? = nil
+  ) -> Alert? {
     var next = conversation
     next.messages += 1
     next.toldAt = at
     if let event, mergedInto == nil { next.told = Alert.Told(event) }
-    switch kind {
-    case .closed: next.state = .closed
-    case .retracted: next.state = mergedInto == nil ? .retracted : .closed
-    default: next.state = .open
-    }
-    next.dueAt = next.state == .closed ? nil : rule.end(of: next.told?.time, at: at)
-    store(next)
-    return Alert(
+    let alert = Alert(
       kind: kind, conversation: next.id, number: next.messages, event: event,
       told: conversation.told, token: token, at: at, mergedInto: mergedInto?.id,
-      isAfterRetraction: conversation.state == .retracted)
+      isAfterRetraction: conversation.state == .retracted, isMuted: conversation.isMuted)
+    let isTold = admits(alert)
+    if kind == .opened { next.isMuted = !isTold }
+    switch kind {
+    case .closed: close(next, at: at)
+    case .retracted where mergedInto != nil: close(next, at: at)
+    default:
+      next.state = kind == .retracted ? .retracted : .open
+      next.dueAt = rule.end(of: next.told?.time, at: at)
+      store(next)
+    }
+    return isTold ? alert : nil
+  }
+
+  /// Ends a conversation.
+  private mutating func close(_ conversation: Conversation, at: Timestamp) {
+    var closed = conversation
+    closed.state = .closed
+    closed.dueAt = at.advanced(by: Conversation.keptAfterClosing)
+    store(closed)
+  }
+
+  /// Ends a conversation of which nothing was told: the earthquake may begin another one.
+  mutating func remove(_ conversation: Conversation, at: Timestamp) {
+    var empty = conversation
+    empty.codes = []
+    close(empty, at: at)
   }
 
   /// Notes a conversation as it is now.
-  mutating func store(_ conversation: Conversation) {
-    let before = conversations[conversation.id]
+  ///
+  /// - Parameter before: How it was, if it was closed.
+  mutating func store(_ conversation: Conversation, before: Conversation? = nil) {
+    let before = conversations[conversation.id] ?? before
+    note(before)
     for code in before?.codes ?? [] where conversationOfEvent[code] == conversation.id {
       conversationOfEvent[code] = nil
     }
-    unstored[conversation.id] = .some(conversation)
+    unstored[conversation.id] = conversation
     isSoonestKnown = false
     guard conversation.state != .closed else {
       conversations[conversation.id] = nil
@@ -178,22 +233,22 @@ package struct ConversationBook {
     }
     conversations[conversation.id] = conversation
     for code in conversation.codes {
-      if let other = conversationOfEvent.updateValue(conversation.id, forKey: code),
-        conversations[other]?.codes.remove(code) != nil
-      {
-        unstored[other] = conversations[other]
-      }
+      guard let id = conversationOfEvent.updateValue(conversation.id, forKey: code),
+        var other = conversations[id], other.codes.contains(code)
+      else { continue }
+      note(other)
+      other.codes.remove(code)
+      conversations[id] = other
+      unstored[id] = other
     }
   }
 
-  /// Forgets a conversation of which nothing was told.
-  mutating func remove(_ conversation: Conversation) {
-    for code in conversation.codes where conversationOfEvent[code] == conversation.id {
-      conversationOfEvent[code] = nil
-    }
-    conversations[conversation.id] = nil
-    unstored[conversation.id] = .some(nil)
-    isSoonestKnown = false
+  /// Takes note of a conversation that changes; one that has begun with this transaction was nothing before.
+  private mutating func note(_ before: Conversation?) {
+    guard let before, before.age.transaction != token.number,
+      newestPast.updateValue(token.number, forKey: before.id) != token.number
+    else { return }
+    past.append(PastConversation(token: token, conversation: before))
   }
 
   /// Whether an event that passes is told for the first time.
@@ -203,7 +258,7 @@ package struct ConversationBook {
     }
     guard rule.quietsAftershocks || rule.isNewestOnly else { return true }
     for (other, conversation) in conversations where other != id && conversation.state == .open {
-      guard let told = conversation.told else { continue }
+      guard !conversation.isMuted, let told = conversation.told else { continue }
       if rule.quietsAftershocks, let zone = AftershockZone(of: told), zone.quiets(event) {
         return false
       }

@@ -5,24 +5,25 @@ internal import QuakeModel
 ///
 /// The changes of a transaction may come in any order: what it has done is known at its end.
 struct TransactionEvents {
+  /// Reads events that the transaction has not changed.
+  typealias Read = ([EventCode]) throws -> [EventCode: EventRecord]
+
   /// What a transaction has done to an event so far.
   private struct Entry {
-    /// The position of its first change.
-    let position: Int64
     /// The position of the first change after which the event passed.
     var passed: Int64?
     /// The event after its last change; nil if it was deleted.
     var event: EventRecord?
     /// What superseded the event before.
-    let former: String?
+    let former: EventCode?
   }
 
-  private var entries: [String: Entry] = [:]
+  private var entries: [EventCode: Entry] = [:]
   /// The codes in the order of their first changes.
-  private(set) var codes: [String] = []
+  private(set) var codes: [EventCode] = []
   private(set) var isTruncated = false
   /// Events that the transaction has not changed.
-  private var others: [String: EventRecord?] = [:]
+  private var others: [EventCode: EventRecord?] = [:]
 
   var isEmpty: Bool { codes.isEmpty && !isTruncated }
 
@@ -42,50 +43,71 @@ struct TransactionEvents {
     isTruncated = true
   }
 
-  func has(_ code: String) -> Bool { entries[code] != nil }
+  func has(_ code: EventCode) -> Bool { entries[code] != nil }
 
-  mutating func take(_ change: Change, of code: String, passes: Bool) {
-    let position = change.position
+  mutating func take(_ change: Change, of code: EventCode, passes: Bool) {
     if entries[code] == nil {
       codes.append(code)
-      entries[code] = Entry(position: position, former: change.old?.supersededBy)
+      entries[code] = Entry(former: change.old?.successor)
     }
     entries[code]?.event = change.new
-    if passes, entries[code]?.passed == nil { entries[code]?.passed = position }
+    if passes, entries[code]?.passed == nil { entries[code]?.passed = change.position }
   }
 
   /// The position of the change by which an event passed; nil if it does not pass, or has not changed.
-  func passed(_ code: String) -> Int64? { entries[code]?.passed }
+  func passed(_ code: EventCode) -> Int64? { entries[code]?.passed }
 
   /// What superseded an event before the transaction, if the transaction has changed the event.
-  func former(_ code: String) -> String? { entries[code]?.former }
+  func former(_ code: EventCode) -> EventCode? { entries[code]?.former }
 
   // MARK: - After the transaction
 
   /// The longest chain of events that supersede one another. Edits by hand can make circles.
   static let longestChain = 100
 
+  /// Reads the events to which the chains of the changed ones lead, those of one step together.
+  mutating func readChains(_ read: Read) rethrows {
+    var next = Set(
+      entries.values.flatMap { [$0.former, $0.event?.successor] }.compactMap { $0 })
+    for _ in 0..<Self.longestChain {
+      let unknown = next.filter { !isKnown($0) }.sorted()
+      guard !unknown.isEmpty else { return }
+      let found = try read(unknown)
+      next = []
+      for code in unknown {
+        others[code] = .some(found[code])
+        if let successor = found[code]?.successor { next.insert(successor) }
+      }
+    }
+  }
+
+  /// After a truncate there is nothing but what was inserted after it.
+  private func isKnown(_ code: EventCode) -> Bool {
+    isTruncated || entries[code] != nil || others[code] != nil
+  }
+
   /// The event as it is after the transaction.
-  mutating func event(
-    _ code: String, _ read: (String) throws -> EventRecord?
-  ) rethrows -> EventRecord? {
+  mutating func event(_ code: EventCode, _ read: Read) rethrows -> EventRecord? {
     if let entry = entries[code] { return entry.event }
-    if let known = others[code] { return known }
-    let event = try read(code)
+    guard !isKnown(code) else { return others[code] ?? nil }
+    let event = try read([code])[code]
     others[code] = .some(event)
     return event
   }
 
   /// The code at the end of the chain of events that supersede one another, after the transaction; nil if they are a
   /// circle. The event need not exist.
-  mutating func end(
-    of code: String, _ read: (String) throws -> EventRecord?
-  ) rethrows -> String? {
+  mutating func end(of code: EventCode, _ read: Read) rethrows -> EventCode? {
     var next = code
     for _ in 0..<Self.longestChain {
-      guard let successor = try event(next, read)?.supersededBy else { return next }
+      guard let successor = try event(next, read)?.successor else { return next }
       next = successor
     }
     return nil
   }
+}
+
+extension EventRecord {
+  /// The event that supersedes it.
+  var successor: EventCode? { supersededBy.map { EventCode($0) } }
 }

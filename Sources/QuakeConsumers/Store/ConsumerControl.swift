@@ -15,8 +15,8 @@ package enum ConsumerControl {
     package let transactions: Int64
     /// How many conversations had not begun at that place: they begin again, with the same ids.
     package let reopened: Int64
-    /// How many had begun before, and go on.
-    package let kept: Int64
+    /// How many had begun before, and are what they were at that place.
+    package let restored: Int64
     /// How many owed messages were of later transactions, and are made again with the same ids.
     package let dropped: Int64
   }
@@ -57,7 +57,7 @@ package enum ConsumerControl {
   /// process that runs it, which then reads it anew.
   ///
   /// Conversations that began later are forgotten, as are owed messages about later changes: both are made again from
-  /// the same changes, with the same ids. Conversations that had begun stay as they are, with what they owe.
+  /// the same changes, with the same ids. Conversations that had begun become what they were at that place.
   package static func rewind(
     _ name: String, to place: ChangeToken, over connection: Connection
   ) throws -> Rewind? {
@@ -85,23 +85,15 @@ package enum ConsumerControl {
     let dropped = try connection.execute(
       """
       delete from quake.delivery d
-       where d.consumer = \(name)
-         and case when d.kind = 'change' then substring(d.token from '^[0-9]{1,18}')::int8
-                  else substring(d.subject from '^[0-9]{1,18}')::int8 end > \(number)
+       where d.consumer = \(name) and substring(d.token from '^[0-9]{1,18}')::int8 > \(number)
       """
     ).affectedRows
-    let reopened = try connection.execute(
-      """
-      delete from quake.conversation
-       where consumer = \(name) and substring(id from '^[0-9]{1,18}')::int8 > \(number)
-      """
-    ).affectedRows
-    let kept = try connection.row(
-      "select count(*) from quake.conversation where consumer = \(name)", as: Int64.self)
+    let conversations = try ConsumerStore.restoreConversations(
+      of: name, after: place, over: connection)
     try noteChange(of: name, over: connection)
     return Rewind(
-      from: from, to: place, transactions: transactions, reopened: Int64(reopened), kept: kept,
-      dropped: Int64(dropped))
+      from: from, to: place, transactions: transactions, reopened: Int64(conversations.forgotten),
+      restored: Int64(conversations.restored), dropped: Int64(dropped))
   }
 
   /// Has messages delivered that are parked, or that wait for their next attempt.

@@ -43,11 +43,6 @@ extension ConsumerStore {
     }
   }
 
-  /// The database's time, by which transactions are committed.
-  package func time(over connection: Connection) throws(PostgresError) -> Timestamp {
-    try connection.row("select clock_timestamp()", prepared: true, as: Timestamp.self)
-  }
-
   /// The states of consumers after a notice.
   package func reload(
     _ names: [String], over connection: Connection

@@ -11,10 +11,8 @@ extension ConsumerStore {
     package var owed: [(consumer: String, message: Int)] = []
     /// Conversations that have changed.
     package var conversations: [(consumer: String, conversation: Conversation)] = []
-    /// Conversations of which nothing was told, and nothing will be.
-    package var removed: [(consumer: String, id: String)] = []
-    /// Conversations whose first message the limit of the rate has dropped: nothing is told of them.
-    package var muted: [(consumer: String, id: String)] = []
+    /// How they were before.
+    package var past: [(consumer: String, past: PastConversation)] = []
     /// The cursors of the consumers with anything to write.
     package var cursors: [(consumer: String, cursor: HistoryCursor)] = []
     /// How many messages the limits of rates have dropped, in all.
@@ -24,8 +22,7 @@ extension ConsumerStore {
 
     /// Whether there is nothing to write.
     package var isEmpty: Bool {
-      owed.isEmpty && conversations.isEmpty && removed.isEmpty && cursors.isEmpty
-        && heldBack.isEmpty
+      owed.isEmpty && conversations.isEmpty && cursors.isEmpty && heldBack.isEmpty
     }
   }
 
@@ -42,7 +39,7 @@ extension ConsumerStore {
     guard !page.isEmpty else { return [] }
     return try connection.transaction {
       try move(page.cursors, over: connection)
-      try write(page, over: connection)
+      try writeConversations(of: page, over: connection)
       if !page.heldBack.isEmpty {
         try connection.execute(
           """

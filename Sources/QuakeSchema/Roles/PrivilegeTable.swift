@@ -83,6 +83,7 @@ package enum PrivilegeTable {
     table(
       "conversation_event", select: Role.readers, insert: [.watcher], update: [.watcher],
       delete: [.watcher]),
+    table("conversation_past", select: Role.readers, insert: [.watcher], delete: [.watcher]),
     // The messages themselves are for those who may read events.
     row(
       .table, "quake.delivery",

@@ -84,6 +84,7 @@ final class AlertSession {
   /// The cursor that is stored.
   private var stored: HistoryCursor
   private var moving = PeriodicTimer(.seconds(10))
+  private var clock = DatabaseClock()
 
   /// How long after its commit time a transaction may become visible.
   private static let commitPatience = Duration.seconds(1)
@@ -115,10 +116,7 @@ final class AlertSession {
     guard let state = states[name] else { throw Self.replaced(name) }
     cursor = state.cursor
     stored = state.cursor
-    book = ConversationBook(
-      rule: rule, conversations: try store.openConversations(of: name, over: connection),
-      after: state.cursor.token,
-      source: StoredConversations(consumer: name, store: store, connection: connection))
+    book = try store.book(rule, of: name, after: state.cursor.token, over: connection)
     follower = ReconnectingFollower(settings, wake: wake, start: .after(state.cursor), log: log)
   }
 
@@ -130,10 +128,10 @@ final class AlertSession {
 
   /// Stores what was told, and how far the history has been read.
   func record() throws {
-    let (changed, removed) = book.takeUnstored()
+    let (changed, past) = book.takeUnstored()
     var page = ConsumerStore.Page()
     page.conversations = changed.map { (name, $0) }
-    page.removed = removed.map { (name, $0) }
+    page.past = past.map { (name, $0) }
     let isIdle = page.isEmpty
     guard !isIdle || (cursor != stored && moving.fireIfDue()) else { return }
     page.cursors = [(name, cursor)]
@@ -150,18 +148,21 @@ final class AlertSession {
   /// - Returns: What a transaction brings, or the passing of time: it is stored before more is read.
   func read() throws -> [Alert] {
     guard changes.isEmpty else { return try decide() }
-    let due = book.nextDue.map { $0.microseconds + Self.commitPatience.wholeMicroseconds }
-    let wait = due.map { max(0, $0 - WallClock.microseconds) }
-    let pause = min(wait.map { Duration.microseconds($0) } ?? .seconds(10), .seconds(10))
+    var pause = Duration.seconds(10)
+    if let due = book.nextDue {
+      let left = due.microseconds - (try clock.now(over: connection)).microseconds
+      pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
+    }
     var page: [Change] = []
     let isAtEnd = try follower.readPage(waiting: true, until: Deadline(after: pause)) {
       page.append($0)
     }
     changes = page[...]
     // What was committed before comes first.
-    guard isAtEnd, page.isEmpty else { return try decide() }
-    let time = WallClock.microseconds - Self.commitPatience.wholeMicroseconds
-    return try book.advance(to: Timestamp(microseconds: time))
+    guard isAtEnd, page.isEmpty, book.nextDue != nil else { return try decide() }
+    let now = try clock.now(over: connection).microseconds
+    return try book.advance(
+      to: Timestamp(microseconds: now - Self.commitPatience.wholeMicroseconds))
   }
 
   /// Takes the changes that were read, up to the end of a transaction that brings something to tell.
@@ -178,19 +179,4 @@ final class AlertSession {
   }
 
   func pause() { follower.pause() }
-}
-
-/// What the conversations of a consumer need from the database.
-private struct StoredConversations: ConversationSource {
-  let consumer: String
-  let store: ConsumerStore
-  let connection: Connection
-
-  func event(_ code: String, after token: ChangeToken) throws -> EventRecord? {
-    try RecordedEvents(connection: connection).event(code, after: token)
-  }
-
-  func closedConversation(of code: String) throws -> Conversation? {
-    try store.closedConversations(of: consumer, about: [code], over: connection).first
-  }
 }

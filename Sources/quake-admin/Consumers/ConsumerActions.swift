@@ -77,7 +77,8 @@ struct ConsumerActions {
     if consumer.isAlerting {
       text += """
         ; \(Readable.count(rewind.reopened, "conversation")) that began later \
-        \(rewind.reopened == 1 ? "is" : "are") forgotten, \(Readable.count(Int(rewind.kept))) stay
+        \(rewind.reopened == 1 ? "is" : "are") forgotten, \
+        \(Readable.count(rewind.restored, "other")) \(rewind.restored == 1 ? "is" : "are") as then
         """
     }
     if rewind.dropped > 0 {

@@ -39,8 +39,6 @@ final class Consumer {
   var owed = 0
   var gate: MessageGate
   private var book: ConversationBook?
-  /// Where the book looks for conversations that are closed.
-  private var recorded: StoredConversations?
   /// Whether a failure was reported, and no success since.
   var isReported = false
   /// Until when no other failure is reported: a receiver may fail often.
@@ -61,16 +59,14 @@ final class Consumer {
 
   /// Begins anew where the database says, with the conversations that are there.
   func restart(
-    _ configuration: ConsumerConfiguration, _ state: ConsumerStore.State,
-    muted: Set<String>, _ recorded: StoredConversations, book: ConversationBook?
+    _ configuration: ConsumerConfiguration, _ state: ConsumerStore.State, book: ConversationBook?
   ) {
     if configuration.rate != self.configuration.rate {
       gate = MessageGate(configuration.rate, total: state.heldBack)
     }
-    gate.restart(total: state.heldBack, muted: muted)
+    gate.restart(total: state.heldBack)
     self.configuration = configuration
     self.book = book
-    self.recorded = recorded
     seen = state.cursor
     cursor = state.cursor
     stored = state.cursor
@@ -94,11 +90,6 @@ final class Consumer {
   }
 
   // MARK: - Changes
-
-  /// Reads what the book needs for the changes of a page.
-  func prepare(for changes: [Change]) throws {
-    if book != nil { try recorded?.prepare(for: changes) }
-  }
 
   /// Takes a change, if it has not seen it.
   func take(_ change: Change, into page: PageBuilder) throws {
@@ -136,22 +127,14 @@ final class Consumer {
     tell(alerts, into: page)
   }
 
-  /// Adds the conversations that have changed to a page: once, because the book looks at them until then.
+  /// Adds the conversations that have changed to a page.
   func store(into page: PageBuilder) {
-    guard book != nil, let (changed, removed) = book?.takeUnstored() else { return }
-    page.store(changed, removed, of: self)
-    // Within a transaction nothing is decided, and at its end the book asks for the events of all of its pages.
-    if seen.changes == 0 { recorded?.forget() }
+    guard let (changed, past) = book?.takeUnstored() else { return }
+    page.store(changed, past, of: self)
   }
 
   private func tell(_ alerts: [Alert], into page: PageBuilder) {
-    for alert in alerts {
-      switch gate.admits(alert) {
-      case .passes: page.owe(alert, self, heldBack: gate.takeHeldBack())
-      case .isHeldBack: page.note(self)
-      case .isMuted: page.mute(alert.conversation, of: self)
-      }
-    }
+    for alert in alerts { page.owe(alert, self, heldBack: gate.takeHeldBack()) }
   }
 }
 

@@ -78,33 +78,20 @@ extension ConsumerLoop {
     _ all: [Consumer], _ states: [String: ConsumerStore.State],
     _ configurations: [String: ConsumerConfiguration] = [:], over connection: Connection
   ) throws {
-    var muted: [String: Set<String>] = [:]
-    for (name, id) in try store.mutedConversations(of: all.map(\.name), over: connection) {
-      muted[name, default: []].insert(id)
-    }
     for consumer in all {
       guard let state = states[consumer.name] else { continue }
       let configuration = configurations[consumer.name] ?? consumer.configuration
-      let recorded = StoredConversations(of: consumer.name, store, connection)
-      consumer.restart(
-        configuration, state, muted: muted[consumer.name] ?? [], recorded,
-        book: try book(configuration, after: state.cursor.token, recorded, over: connection))
+      let book = try configuration.rule.map { rule in
+        try store.book(rule, of: consumer.name, after: state.cursor.token, over: connection) {
+          [unowned consumer] in consumer.gate.admits($0)
+        }
+      }
+      consumer.restart(configuration, state, book: book)
     }
     try replaceOwed(of: all, states, over: connection)
     for group in Self.groups(all.filter { $0.place == .behind }, newest: follower.cursor) {
       begin(group)
     }
-  }
-
-  private func book(
-    _ configuration: ConsumerConfiguration, after token: ChangeToken,
-    _ recorded: StoredConversations, over connection: Connection
-  ) throws -> ConversationBook? {
-    guard let rule = configuration.rule else { return nil }
-    return ConversationBook(
-      rule: rule,
-      conversations: try store.openConversations(of: configuration.name, over: connection),
-      after: token, source: recorded)
   }
 
   /// Gives the sender what the database says that is owed.

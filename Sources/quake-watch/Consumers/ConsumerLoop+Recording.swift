@@ -189,7 +189,6 @@ extension ConsumerLoop {
 
   func showLife(over connection: Connection) throws {
     try moveIdle(over: connection)
-    try readClock(over: connection)
     try lookAtNotices(over: connection)
   }
 }

@@ -45,8 +45,6 @@ final class ConsumerLoop {
   var unrecorded: [(key: ConsumerKey, attempt: Int)] = []
   /// Messages whose contents the sender has asked for and not got.
   var needs: [(key: ConsumerKey, attempt: Int, numbers: [Int64])] = []
-  /// The database's time, and when it was read.
-  private var clock = (time: Timestamp.now(), at: MonotonicClock.now())
   var hasBegun = false
   private var isSending = false
   /// Whether the memory that the last work took was returned, and nothing was done since.
@@ -55,6 +53,7 @@ final class ConsumerLoop {
   private var life = PeriodicTimer(.seconds(10))
   var takeover = PeriodicTimer(.seconds(1))
   private var lastRead = Duration.zero
+  private var clock = DatabaseClock()
 
   init(
     _ configurations: [ConsumerConfiguration], _ database: DatabaseAccess,
@@ -99,7 +98,6 @@ final class ConsumerLoop {
   private func serve(over connection: Connection) throws {
     try follower.connect(over: connection)
     let isReconnected = session.takeReconnected()
-    try readClock(over: connection)
     try witness.check(configurations.map(\.name), store, over: connection)
     try record(over: connection)
     let newest = try HistoryReader.latestToken(over: connection)
@@ -107,6 +105,7 @@ final class ConsumerLoop {
     try follower.listen()
     if hasBegun { try reload(over: connection) } else { try begin(after: newest, over: connection) }
     session.isFollowing = true
+    clock = DatabaseClock()
     if isReconnected { reports.reconnected(follower) }
     var isIdle = false
     while !Signals.stopRequested {
@@ -147,7 +146,8 @@ final class ConsumerLoop {
     try witness.writeIfDue()
     if isIdle, !hasReleased { quake_release_idle_memory() }
     hasReleased = isIdle
-    let outcome = try follower.wait(until: Deadline(after: pause(isIdle)), wake: wake.descriptor)
+    let outcome = try follower.wait(
+      until: Deadline(after: pause(isIdle, over: connection)), wake: wake.descriptor)
     switch outcome {
     case .woken:
       Signals.drainWake()
@@ -167,14 +167,14 @@ final class ConsumerLoop {
     .replaced, "no consumer is left: all were removed from the database",
     hint: "Start the program again to make them anew.")
 
-  private func pause(_ isIdle: Bool) -> Duration {
+  private func pause(_ isIdle: Bool, over connection: Connection) throws -> Duration {
     var pause = min(notices.remaining, service.remaining ?? .seconds(60))
     if !isIdle || witness.isPending { pause = min(pause, .seconds(1)) }
     if !awaited.isEmpty { pause = min(pause, takeover.remaining) }
     if let next = timeToCatchUp { pause = min(pause, next) }
     let due = consumers.values.compactMap { $0.place == .current ? $0.nextDue : nil }.min()
     if let due {
-      let left = due.microseconds - now.microseconds
+      let left = due.microseconds - (try clock.now(over: connection)).microseconds
       pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
     }
     return pause
@@ -208,7 +208,6 @@ final class ConsumerLoop {
     over connection: Connection
   ) throws {
     let page = PageBuilder()
-    for member in members { try member.prepare(for: changes) }
     for change in changes {
       for member in members { try member.take(change, into: page) }
     }
@@ -224,6 +223,8 @@ final class ConsumerLoop {
 
   /// Tells what is due in the conversations of those that have read everything.
   private func advanceConversations(over connection: Connection) throws {
+    guard consumers.values.contains(where: { $0.nextDue != nil }) else { return }
+    let now = try clock.now(over: connection)
     let time = Timestamp(
       microseconds: now.microseconds - Self.commitPatience.wholeMicroseconds)
     let due = consumers.values.filter {
@@ -238,18 +239,6 @@ final class ConsumerLoop {
       consumer.store(into: page)
     }
     try write(page, over: connection)
-  }
-
-  // MARK: - The clock
-
-  /// The time by the database's clock, which commit times have. This machine's may be another one.
-  private var now: Timestamp {
-    let passed = MonotonicClock.now() - clock.at
-    return Timestamp(microseconds: clock.time.microseconds + passed.wholeMicroseconds)
-  }
-
-  func readClock(over connection: Connection) throws {
-    clock = (try store.time(over: connection), MonotonicClock.now())
   }
 
   // MARK: - Ending

@@ -35,15 +35,10 @@ final class PageBuilder {
     note(consumer)
   }
 
-  func store(_ changed: [Conversation], _ removed: [String], of consumer: Consumer) {
-    guard !changed.isEmpty || !removed.isEmpty else { return }
+  func store(_ changed: [Conversation], _ past: [PastConversation], of consumer: Consumer) {
+    guard !changed.isEmpty else { return }
     page.conversations += changed.map { (consumer.name, $0) }
-    page.removed += removed.map { (consumer.name, $0) }
-    note(consumer)
-  }
-
-  func mute(_ conversation: String, of consumer: Consumer) {
-    page.muted.append((consumer.name, conversation))
+    page.past += past.map { (consumer.name, $0) }
     note(consumer)
   }
 
@@ -67,8 +62,7 @@ final class PageBuilder {
     owners = kept.map { owners[$0] }
     page.owed = kept.map { page.owed[$0] }
     page.conversations.removeAll { names.contains($0.consumer) }
-    page.removed.removeAll { names.contains($0.consumer) }
-    page.muted.removeAll { names.contains($0.consumer) }
+    page.past.removeAll { names.contains($0.consumer) }
     page.cursors.removeAll { names.contains($0.consumer) }
     page.heldBack.removeAll { names.contains($0.consumer) }
     concerned = concerned.filter { !names.contains($0.value.name) }

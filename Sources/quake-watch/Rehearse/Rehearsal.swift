@@ -67,7 +67,7 @@ private final class ClosedConversations: ConversationSource {
   private let events: RecordedEvents
   private let kept: Duration
   private var conversations: [String: Conversation] = [:]
-  private var conversationOfEvent: [String: String] = [:]
+  private var conversationOfEvent: [EventCode: String] = [:]
   /// When each was closed, the earliest first.
   private var order: [(id: String, at: Timestamp)] = []
   private var gone = 0
@@ -77,17 +77,23 @@ private final class ClosedConversations: ConversationSource {
     self.kept = kept
   }
 
-  func event(_ code: String, after token: ChangeToken) throws -> EventRecord? {
-    try events.event(code, after: token)
+  func events(
+    _ codes: [EventCode], after token: ChangeToken
+  ) throws -> [EventCode: EventRecord] {
+    try events.events(codes, after: token)
   }
 
-  func closedConversation(of code: String) -> Conversation? {
-    conversationOfEvent[code].flatMap { conversations[$0] }
+  func closedConversations(of codes: [EventCode]) -> [Conversation] {
+    Set(codes.compactMap { conversationOfEvent[$0] }).compactMap { conversations[$0] }
   }
 
   func add(_ conversation: Conversation) {
-    if conversations.updateValue(conversation, forKey: conversation.id) == nil {
-      order.append((conversation.id, conversation.toldAt ?? conversation.passedAt))
+    if let before = conversations.updateValue(conversation, forKey: conversation.id) {
+      for code in before.codes where conversationOfEvent[code] == conversation.id {
+        conversationOfEvent[code] = nil
+      }
+    } else {
+      order.append((conversation.id, conversation.dueAt))
     }
     for code in conversation.codes { conversationOfEvent[code] = conversation.id }
     guard let now = order.last?.at.microseconds else { return }

@@ -40,15 +40,15 @@ import Testing
         == "Retracted: M 7.7, \(long): it was withdrawn")
     #expect(
       try alert(.retracted, event.with { $0.magnitude = 4.1 }, told: event).text
-        == "Retracted: M 4.1, \(long): it does not meet the conditions any more, was M 7.7")
+        == "Retracted: M 7.7, \(long): it is M 4.1 now, and does not meet the conditions")
     #expect(
       try alert(.retracted, event.with { $0.type = "quarry blast" }, told: event).text
-        == "Retracted: M 7.7, \(long): it does not meet the conditions any more, and is a quarry blast"
-    )
+        == "Retracted: M 7.7, \(long): it is a quarry blast")
     #expect(
       try alert(.retracted, .event("us2", 7), told: event, mergedInto: "1.0000beef-0").text
         == """
-        Retracted: M 7.7, \(long): it is the same earthquake as us2, of which another conversation tells
+        Retracted: M 7.7, \(long): it is the same as M 7.0, somewhere, depth 10 km, \
+        2026-01-01 00:00:00 UTC (us2), of which the messages go on
         """)
     #expect(
       try alert(.closed, event, told: event).text == "Closed: M 7.7, \(long): nothing more is told")
@@ -77,6 +77,17 @@ import Testing
       try alert(.updated, unknown, told: told).text.hasPrefix(
         "M unknown, was 7.7: 16 km NNW of Sagaing, Burma (Myanmar), depth unknown, was 10 km, "))
     #expect(try alert(.updated, told, told: unknown).text.hasPrefix("M 7.7, was unknown: "))
+    let nowhere = told.with {
+      $0.latitude = nil
+      $0.longitude = nil
+    }
+    #expect(try alert(.updated, nowhere, told: told).text.contains(", epicentre unknown now, "))
+    #expect(try alert(.updated, told, told: nowhere).text.contains(", epicentre known now, "))
+    let unnamed = told.with { $0.place = nil }
+    #expect(try alert(.opened, unnamed).text.hasPrefix("M 7.7, 22.0°N 95.93°E, depth 10 km, "))
+    #expect(
+      try alert(.opened, nowhere.with { $0.place = nil }).text.hasPrefix(
+        "M 7.7, epicentre unknown, depth"))
     // Magnitudes that look the same with one decimal.
     let near = told.with { $0.magnitude = 7.68 }
     #expect(try alert(.updated, near, told: told).text.hasPrefix("M 7.68, was 7.7: "))

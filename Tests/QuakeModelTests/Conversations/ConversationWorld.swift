@@ -36,38 +36,52 @@ final class ConversationWorld: ConversationSource {
   private let rule: AlertRule
   private(set) var book: ConversationBook
   private(set) var now = ConversationWorld.start
-  private(set) var events: [String: EventRecord] = [:]
+  private(set) var events: [EventCode: EventRecord] = [:]
   /// The events after each transaction.
-  private var states: [[String: EventRecord]] = [[:]]
+  private var states: [[EventCode: EventRecord]] = [[:]]
+  /// The transactions, from the first on.
+  private var transactions: [(transaction: ChangeTransaction, changes: [Change])] = []
+  /// Whether a limit drops the first message of a conversation.
+  private let drops: (Alert) -> Bool
+  /// How often the book has asked for something.
+  private(set) var questions = 0
   /// The rows of the tables.
   private(set) var stored: [String: Conversation] = [:]
+  private var past: [String: [Int64: Conversation]] = [:]
   private(set) var alerts: [Alert] = []
   private(set) var faults: [String] = []
   /// Whether the last transaction removed all events.
   private(set) var wasTruncated = false
   /// What the transaction under way has done so far.
   private var changes:
-    [(op: ChangeOperation, code: String?, old: EventRecord?, new: EventRecord?)] =
+    [(op: ChangeOperation, code: EventCode?, old: EventRecord?, new: EventRecord?)] =
       []
 
-  init(_ rule: AlertRule) {
+  init(_ rule: AlertRule, drops: @escaping (Alert) -> Bool = { _ in false }) {
     self.rule = rule
+    self.drops = drops
     book = ConversationBook(
       rule: rule, conversations: [], after: .beginning, source: EmptySource())
     restart()
   }
 
   private struct EmptySource: ConversationSource {
-    func event(_ code: String, after token: ChangeToken) -> EventRecord? { nil }
-    func closedConversation(of code: String) -> Conversation? { nil }
+    func events(_ codes: [EventCode], after: ChangeToken) -> [EventCode: EventRecord] { [:] }
+    func closedConversations(of codes: [EventCode]) -> [Conversation] { [] }
   }
 
-  func event(_ code: String, after token: ChangeToken) -> EventRecord? {
-    states[Int(token.number)][code]
+  func events(_ codes: [EventCode], after token: ChangeToken) -> [EventCode: EventRecord] {
+    questions += 1
+    let state = states[Int(token.number)]
+    return Dictionary(
+      codes.compactMap { code in state[code].map { (code, $0) } },
+      uniquingKeysWith: { first, _ in first })
   }
 
-  func closedConversation(of code: String) -> Conversation? {
-    stored.values.first { $0.state == .closed && $0.codes.contains(code) }
+  func closedConversations(of codes: [EventCode]) -> [Conversation] {
+    questions += 1
+    let codes = Set(codes)
+    return stored.values.filter { $0.state == .closed && !$0.codes.isDisjoint(with: codes) }
   }
 
   var token: ChangeToken { Self.token(states.count - 1) }
@@ -77,16 +91,54 @@ final class ConversationWorld: ConversationSource {
   }
 
   /// Makes the book anew from what it has stored.
-  func restart() {
+  func restart() { restart(after: token) }
+
+  private func restart(after token: ChangeToken) {
     book = ConversationBook(
       rule: rule, conversations: stored.values.filter { $0.state != .closed }, after: token,
-      source: self)
+      source: self
+    ) { [drops] in !$0.isMuted && ($0.kind != .opened || !drops($0)) }
+  }
+
+  /// Makes the conversations what they were after a transaction, and decides again about all later ones. That must
+  /// give the same.
+  func rewind(to number: Int) throws {
+    // Decided now or then, what is due is decided.
+    try pass(.zero)
+    let (told, before) = (alerts.filter { $0.token.number > number }, stored)
+    for (id, conversation) in stored {
+      if conversation.age.transaction > number {
+        (stored[id], past[id]) = (nil, nil)
+      } else if let first = past[id]?.keys.filter({ $0 > number }).min() {
+        stored[id] = past[id]?[first]
+        past[id] = past[id]?.filter { $0.key <= number }
+      }
+    }
+    restart(after: Self.token(number))
+    var again: [Alert] = []
+    for (transaction, changes) in transactions[number...] {
+      for change in changes { book.take(change) }
+      again += try book.end(of: transaction)
+      store()
+    }
+    again += try book.advance(to: now)
+    store()
+    if again.map({ Message($0) }) != told.map({ Message($0) }) {
+      faults.append("\(told.map(\.id)) became \(again.map(\.id)) after a rewind to \(number)")
+    }
+    for (id, conversation) in stored where conversation != before[id] {
+      faults.append(
+        "after a rewind to \(number) \(id) is \(conversation), and not \(before[id]?.state as Any)")
+    }
+    if stored.count != before.count {
+      faults.append("a rewind to \(number) has lost a conversation")
+    }
   }
 
   // MARK: - A transaction
 
   func put(_ event: EventRecord) {
-    let code = event.code ?? ""
+    let code = EventCode(event.code ?? "")
     let old = events[code]
     guard old != event else { return }
     changes.append((old == nil ? .insert : .update, code, old, event))
@@ -94,10 +146,11 @@ final class ConversationWorld: ConversationSource {
   }
 
   func edit(_ code: String, _ edit: (inout EventRecord) -> Void) {
-    if let event = events[code] { put(event.with(edit)) }
+    if let event = events[EventCode(code)] { put(event.with(edit)) }
   }
 
-  func delete(_ code: String) {
+  func delete(_ text: String) {
+    let code = EventCode(text)
     guard let old = events.removeValue(forKey: code) else { return }
     changes.append((.delete, code, old, nil))
   }
@@ -126,7 +179,7 @@ final class ConversationWorld: ConversationSource {
     if let order, !changes.contains(where: { $0.op == .truncate }) {
       order(&numbers)
       // Those of one event in the order in which they were made.
-      var next: [String: [Int]] = [:]
+      var next: [EventCode: [Int]] = [:]
       for number in changes.indices { next[changes[number].code ?? "", default: []].append(number) }
       numbers = numbers.map { next[changes[$0].code ?? "", default: []].removeFirst() }
     }
@@ -134,8 +187,8 @@ final class ConversationWorld: ConversationSource {
     let all = numbers.enumerated().map { position, number in
       let change = changes[number]
       return Change(
-        transaction: transaction, position: Int64(position), op: change.op, code: change.code,
-        changed: [], old: change.old, new: change.new)
+        transaction: transaction, position: Int64(position), op: change.op,
+        code: change.code?.text, changed: [], old: change.old, new: change.new)
     }
     changes = []
     if let cut {
@@ -143,6 +196,7 @@ final class ConversationWorld: ConversationSource {
       restart()
     }
     states.append(events)
+    transactions.append((transaction, all))
     for change in all { book.take(change) }
     let alerts = try book.end(of: transaction)
     store()
@@ -160,44 +214,43 @@ final class ConversationWorld: ConversationSource {
   }
 
   private func store() {
-    let (changed, removed) = book.takeUnstored()
-    for id in removed { stored[id] = nil }
-    // As in the table, an event is in one conversation.
-    for conversation in changed {
-      for other in stored.values where other.id != conversation.id {
-        stored[other.id]?.codes.subtract(conversation.codes)
-      }
-      stored[conversation.id] = conversation
+    let (changed, before) = book.takeUnstored()
+    for conversation in changed { stored[conversation.id] = conversation }
+    for past in before {
+      // The first of a transaction counts.
+      self.past[past.conversation.id, default: [:]].merge(
+        [past.token.number: past.conversation]
+      ) { first, _ in first }
     }
-    let codes = changed.flatMap(\.codes)
+    let codes = stored.values.flatMap(\.codes)
     if Set(codes).count != codes.count { faults.append("an event is in two conversations") }
   }
 
   // MARK: - What is shown
 
   /// The event that is shown in place of one in a state; nil if none is.
-  static func shown(_ code: String, in events: [String: EventRecord]) -> EventRecord? {
+  static func shown(_ code: EventCode, in events: [EventCode: EventRecord]) -> EventRecord? {
     var next = code
     for _ in 0..<100 {
       guard let event = events[next] else { return nil }
       guard let successor = event.supersededBy else {
         return event.withdrawnAt == nil ? event : nil
       }
-      next = successor
+      next = EventCode(successor)
     }
     return nil
   }
 
   /// The last code of the chain of events that supersede one another; it need not exist.
-  static func end(of code: String, in events: [String: EventRecord]) -> String? {
+  static func end(of code: EventCode, in events: [EventCode: EventRecord]) -> EventCode? {
     var next = code
     for _ in 0..<100 {
-      guard let successor = events[next]?.supersededBy else { return next }
+      guard let successor = events[next]?.successor else { return next }
       next = successor
     }
     return nil
   }
 
   /// The events before the last transaction.
-  var before: [String: EventRecord] { states.count > 1 ? states[states.count - 2] : [:] }
+  var before: [EventCode: EventRecord] { states.count > 1 ? states[states.count - 2] : [:] }
 }

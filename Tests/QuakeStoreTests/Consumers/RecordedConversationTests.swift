@@ -10,13 +10,13 @@ import Testing
 @Suite struct RecordedConversationTests {
   /// Looks at the history; no conversation is closed.
   private struct History: ConversationSource {
-    let events: RecordedEvents
+    let recorded: RecordedEvents
 
-    func event(_ code: String, after token: ChangeToken) throws -> EventRecord? {
-      try events.event(code, after: token)
+    func events(_ codes: [EventCode], after token: ChangeToken) throws -> [EventCode: EventRecord] {
+      try recorded.events(codes, after: token)
     }
 
-    func closedConversation(of code: String) -> Conversation? { nil }
+    func closedConversations(of codes: [EventCode]) -> [Conversation] { [] }
   }
 
   /// What a book tells of the whole history.
@@ -29,7 +29,7 @@ import Testing
     change(&rule)
     var book = ConversationBook(
       rule: rule, conversations: [], after: .beginning,
-      source: History(events: RecordedEvents(connection: try database.connect())))
+      source: History(recorded: RecordedEvents(connection: try database.connect())))
     var reader = try HistoryReader(
       connection: try database.connect(), after: ChangeToken.beginning)
     var lines: [String] = []
@@ -86,10 +86,10 @@ import Testing
           "select code || coalesce(' ' || magnitude, '') || coalesce(' ' || superseded_by, '') from quake.as_of('\(text)')"
         ))
       var found: Set<String> = []
-      for code in RandomHistory.codes + (1...40).map({ "many\($0)" }) {
-        guard let event = try events.event(code, after: token) else { continue }
+      let codes = (RandomHistory.codes + (1...40).map { "many\($0)" }).map { EventCode($0) }
+      for (code, event) in try events.events(codes, after: token) {
         found.insert(
-          code + (event.magnitude.map { " \($0.description.replacingSuffix)" } ?? "")
+          code.text + (event.magnitude.map { " \($0.description.replacingSuffix)" } ?? "")
             + (event.supersededBy.map { " \($0)" } ?? ""))
       }
       #expect(found == expected, "\(text)")

@@ -49,7 +49,8 @@ import Testing
     "watcher.nonce", "watcher_removal.name",
     "backfill_window.state", "backfill_file.path", "refresh_request.requested_by",
     "consumer.name", "conversation.consumer", "conversation.state", "conversation_event.consumer",
-    "conversation_event.conversation", "delivery.consumer", "delivery.kind",
+    "conversation_event.conversation", "conversation_past.consumer",
+    "conversation_past.conversation", "delivery.consumer", "delivery.kind",
   ]
 
   @Test func everyTableThatOthersWriteLimitsItsTexts() throws {

@@ -47,13 +47,7 @@ struct ConsumerConfiguration: Sendable {
 extension ConsumerConfiguration {
   /// The keys of a section.
   static let keys: [Option] =
-    FilterOptions.events.filter { !["from", "to", "last", "alert"].contains($0.name) }
-    + FilterOptions.changes + [
-      .value(
-        "pager-alert", "LEVEL,...", repeatable: true,
-        help: "events with these PAGER alert levels"),
-      .flag("alert", help: "tell of earthquakes, and not of changes"),
-    ] + AlertKeys.options + SinkKeys.options + MQTTKeys.options + [
+    AlertKeys.options + SinkKeys.options + MQTTKeys.options + [
       .value("at-once", "N", default: "8", help: "attempts under way; of commands 1"),
       .value("batch", "N", default: "1", help: "messages in one request or command"),
       .value("give-up", "DURATION", default: "24h", help: "park a message after this time"),
@@ -138,7 +132,7 @@ extension ConsumerConfiguration {
     place = settings[0].place
     entries = Dictionary(grouping: settings, by: \.key).mapValues { $0.map(\.value) }
     readsFiles = settings.contains { $0.key.hasSuffix("-file") }
-    (filter, rule) = try Self.located(place, name) { try AlertKeys.filter(keys) }
+    (filter, rule) = try Self.located(place, name) { try Self.filter(keys) }
     plan = try Self.located(place, name) { try SinkKeys.plan(keys, of: name) }
     var delivery = DeliveryQueue.Settings()
     let isCommand = keys.isGiven("exec") || keys.isGiven("exec-batch")
@@ -149,6 +143,17 @@ extension ConsumerConfiguration {
     rate = try Self.rate(keys)
     backlog = try keys.integer("backlog", in: 1...100_000) ?? 10_000
     start = try Self.start(keys)
+  }
+
+  private static func filter(_ keys: ParsedArguments) throws -> (EventFilter, AlertRule?) {
+    var (filter, rule) = try AlertKeys.filter(keys)
+    guard keys.string("retain") == "open", rule != nil else { return (filter, rule) }
+    // The broker forgets an earthquake with the message that closes it.
+    guard !keys.isGiven("tell-closed") || keys.flag("tell-closed") else {
+      throw keys.contradiction("key 'retain' with the value open needs tell-closed = true")
+    }
+    rule?.tellsClosed = true
+    return (filter, rule)
   }
 
   /// Says where the section is whose keys do not fit together.

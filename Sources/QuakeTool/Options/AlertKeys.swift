@@ -1,13 +1,21 @@
-import Basics
-import CommandLine
-import QuakeConsumers
-import QuakeModel
-import QuakeTool
+internal import Basics
+package import CommandLine
+package import QuakeConsumers
+package import QuakeModel
 
 /// The keys of a consumer that decide of what it tells.
-enum AlertKeys {
-  /// The keys of consumers that tell of earthquakes.
-  static let options: [Option] = [
+package enum AlertKeys {
+  /// All keys: which events or changes, and of consumers that tell of earthquakes, how.
+  package static let options: [Option] =
+    FilterOptions.events.filter { !["from", "to", "last", "alert"].contains($0.name) }
+    + FilterOptions.changes + [
+      .value(
+        "pager-alert", "LEVEL,...", repeatable: true,
+        help: "events with these PAGER alert levels"),
+      .flag("alert", help: "tell of earthquakes, and not of changes"),
+    ] + ofAlerts
+
+  private static let ofAlerts: [Option] = [
     .value("magnitude-step", "M", default: "0.3", help: "tell again of such a change"),
     .value("depth-step", "KM", default: "20", help: "tell again of such a change"),
     .value("place-step", "KM", default: "50", help: "tell again of such a change"),
@@ -16,6 +24,7 @@ enum AlertKeys {
       help: "how far an earthquake falls below the least magnitude until it is retracted"),
     .value("settle", "DURATION", default: "0", help: "wait so long for an association"),
     .value("close-after", "DURATION", default: "7d", help: "tell no more after this time"),
+    .flag("tell-closed", help: "also tell when this time is over"),
     .value("night", "HH:MM-HH:MM", help: "when it is night"),
     .value("night-min-magnitude", "M", help: "the least magnitude that is told at night"),
     .value("timezone", "ZONE", default: "UTC", help: "the zone of the night"),
@@ -35,18 +44,19 @@ enum AlertKeys {
   ]
 
   /// Which changes or earthquakes a consumer wants.
-  static func filter(_ keys: ParsedArguments) throws -> (EventFilter, AlertRule?) {
+  package static func filter(_ keys: ParsedArguments) throws -> (EventFilter, AlertRule?) {
     let filter = try FilterOptions.filter(
       keys.read(as: FilterOptions.events + FilterOptions.changes, names: Self.filterNames))
     guard keys.flag("alert") else {
-      for option in options where keys.isGiven(option.name) {
-        throw keys.contradiction("key '\(option.name)' is for consumers with alert = true")
+      for option in ofAlerts where keys.isGiven(option.name) {
+        throw keys.contradiction("\(keys.noun) '\(option.name)' is for consumers with alert = true")
       }
       return (filter, nil)
     }
     for name in ofChanges where keys.isGiven(name) {
       throw keys.contradiction(
-        "key '\(name)' is about changes, and a consumer with alert = true tells of earthquakes")
+        "\(keys.noun) '\(name)' is about changes, and a consumer with alert = true tells of earthquakes"
+      )
     }
     var rule = AlertRule()
     rule.filter = filter
@@ -58,6 +68,7 @@ enum AlertKeys {
       rule.settle = settle
     }
     if let time = try keys.duration("close-after", in: .seconds(60)...) { rule.closesAfter = time }
+    rule.tellsClosed = keys.flag("tell-closed")
     rule.night = try night(keys)
     rule.quietsAftershocks = try keys.choice("aftershocks", of: ["quieter"]) != nil
     rule.isNewestOnly = keys.flag("newest-only")
@@ -68,12 +79,12 @@ enum AlertKeys {
     let magnitude = try keys.double("night-min-magnitude")
     guard let text = keys.string("night") else {
       for name in ["night-min-magnitude", "timezone"] where keys.isGiven(name) {
-        throw keys.contradiction("key '\(name)' needs key 'night'")
+        throw keys.contradiction("\(keys.noun) '\(name)' needs \(keys.noun) 'night'")
       }
       return nil
     }
     guard let magnitude else {
-      throw keys.contradiction("key 'night' needs key 'night-min-magnitude'")
+      throw keys.contradiction("\(keys.noun) 'night' needs \(keys.noun) 'night-min-magnitude'")
     }
     let name = keys.string("timezone") ?? "UTC"
     guard let zone = name == "UTC" ? TimeZoneFile.utc : TimeZoneFile(named: name) else {
