@@ -1,7 +1,5 @@
 import Foundation
 import Postgres
-import QuakeConsumers
-import QuakeHistory
 import TestSupport
 import Testing
 
