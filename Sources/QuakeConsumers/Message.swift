@@ -53,6 +53,13 @@ public struct Message: Hashable, Sendable {
     self.data = data
   }
 
+  /// Whether a text has the form of the id of a message about an earthquake: that of a change has one part less.
+  package static func isAlertID(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    return text.utf8.count <= 64 && parts.count == 3 && ChangeToken(String(parts[0])) != nil
+      && parts.dropFirst().allSatisfy { Int64($0).map { $0 >= 0 } ?? false }
+  }
+
   /// The value of a variable; nil if it has none.
   package subscript(variable name: String) -> String? {
     variables.first { $0.name == name }?.value

@@ -134,6 +134,7 @@ package final class EventServer: Sendable {
     parts.drain.begin()
     http.stopListening()
     parts.streams.stop(within: limit)
+    parts.alerts.stop()
   }
 
   /// Why the server must end: the ledger of migrations does not let it go on. Nil if it may.
@@ -238,7 +239,7 @@ extension RouteTable {
     let health = HealthService(parts)
     var routes =
       page.routes + api.routes + ChangeStreamService(parts.streams).routes
-      + ConsumerService(parts.streams).routes + LiveFeedService(parts.streams).routes
+      + ConsumerService(parts.streams, parts.alerts).routes + LiveFeedService(parts.streams).routes
       + FDSNService().routes + FeedService().routes
       + health.routes
     if settings.metricsListen != nil {
@@ -253,6 +254,7 @@ extension RouteTable {
 struct ServerParts: Sendable {
   let pool: QueryPool
   let streams: ChangeStreams
+  let alerts: AlertStreams
   let probe: ReadinessProbe
   let connections = OpenConnections()
   let drain = Drain()
@@ -269,9 +271,14 @@ struct ServerParts: Sendable {
         statementTimeout: settings.queryTimeout))
     probe = try ReadinessProbe(settings.database)
     let newestToken = NewestToken()
+    let alerts = try AlertStreams(settings.database, settings.streams, report: onNotice)
     streams = try ChangeStreams(
       settings.database, settings.streams, report: onNotice,
-      advanced: { newestToken.update($0) })
+      advanced: {
+        newestToken.update($0)
+        alerts.wake()
+      })
+    self.alerts = alerts
     self.newestToken = newestToken
   }
 
@@ -280,6 +287,7 @@ struct ServerParts: Sendable {
     try pool.start()
     try probe.start()
     try streams.start()
+    try alerts.start()
   }
 
   /// Ends the threads that use the database, before there are clients.
@@ -287,6 +295,7 @@ struct ServerParts: Sendable {
     pool.close()
     probe.stop()
     streams.stop(within: .zero)
+    alerts.stop()
   }
 
   /// Why the server is not ready; nil if it is.

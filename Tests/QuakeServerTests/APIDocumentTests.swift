@@ -13,10 +13,12 @@ import Testing
   private static let end = "<!-- end of routes -->"
 
   @Test func theReferenceHasTheRoutesAsTheyAre() throws {
-    let streams = try ChangeStreams(
-      ConnectionSettings("host=/nonexistent", applicationName: "tests"))
+    let settings = ConnectionSettings("host=/nonexistent", applicationName: "tests")
+    let (streams, alerts) = (
+      try ChangeStreams(settings), try AlertStreams(settings, StreamSettings()) { _ in }
+    )
     let reference = Self.reference(
-      APIService(version: "").routes + ConsumerService(streams).routes)
+      APIService(version: "").routes + ConsumerService(streams, alerts).routes)
     let text = try String(contentsOfFile: Self.path, encoding: .utf8)
     let start = try #require(text.range(of: Self.begin))
     let stop = try #require(text.range(of: Self.end, range: start.upperBound..<text.endIndex))

@@ -15,6 +15,9 @@ package struct ConsumerStore: Sendable {
   package init() {
     holder = String(UInt64.random(in: .min ... .max), radix: 16)
   }
+
+  /// For a consumer that was taken with this holder.
+  package init(holder: String) { self.holder = holder }
 }
 
 extension ConsumerStore {

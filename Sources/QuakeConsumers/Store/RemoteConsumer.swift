@@ -49,48 +49,64 @@ package struct RemoteConsumer: Sendable {
 
   /// A consumer as the database has it.
   package struct State: Hashable, Sendable {
-    /// Everything up to here has been acknowledged.
+    /// Everything up to here has been acknowledged, or has become messages of conversations.
     package let cursor: HistoryCursor
     /// Since when it is paused; nil: it is not.
     package let pausedAt: Timestamp?
+    /// How it tells of earthquakes, as its client has given it; nil: it gets changes.
+    package let rule: String?
   }
+
+  private static func state(_ row: borrowing SQLRow) throws(PostgresError) -> State {
+    State(
+      cursor: HistoryCursor(token: try row["token"], changes: try row["changes"]),
+      pausedAt: try row["paused_at"], rule: try row["rule"])
+  }
+
+  private static let columns: SQL = """
+    case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes, c.paused_at, c.rule
+    """
 
   /// How it is; nil: there is none.
   package func state(over connection: Connection) throws(PostgresError) -> State? {
-    try connection.firstRow(
+    try connection.rows(
       """
-      select case when w.token = 0 then '0' else w.token || '.' || w.nonce end, w.changes, c.paused_at
-        from quake.watcher w join quake.consumer c using (name)
+      select \(sql: Self.columns) from quake.watcher w join quake.consumer c using (name)
        where name = \(storedName) and c.sink = \(sink)
-      """, format: .binary, as: (ChangeToken, Int64, Timestamp?).self
-    ).map(Self.state)
+      """, format: .binary
+    ) { row throws(PostgresError) in try Self.state(row) }.first
   }
 
   /// Takes it over from any other client.
   ///
+  /// - Parameter holder: One of `makeHolder`, for a stream that only one may have.
   /// - Returns: How it is; nil: there is none of this role.
-  package func take(over connection: Connection) throws(PostgresError) -> State? {
-    try connection.firstRow(
+  package func take(
+    as holder: String? = nil, over connection: Connection
+  ) throws(PostgresError) -> State? {
+    try connection.rows(
       """
       update quake.watcher w
-         set holder = \(session), seen_at = now(), role = coalesce(w.role, current_user)
+         set holder = \(holder ?? session), seen_at = now(), role = coalesce(w.role, current_user)
         from quake.consumer c
        where w.name = \(storedName) and c.name = w.name and c.sink = \(sink)
-      returning case when w.token = 0 then '0' else w.token || '.' || w.nonce end, w.changes, c.paused_at
-      """, format: .binary, as: (ChangeToken, Int64, Timestamp?).self
-    ).map(Self.state)
+      returning \(sql: Self.columns)
+      """, format: .binary
+    ) { row throws(PostgresError) in try Self.state(row) }.first
   }
 
-  private static func state(
-    _ token: ChangeToken, _ changes: Int64, _ pausedAt: Timestamp?
-  ) -> State {
-    State(cursor: HistoryCursor(token: token, changes: changes), pausedAt: pausedAt)
+  /// What tells a stream of this client from its other ones.
+  package func makeHolder() -> String {
+    "\(session) \(String(UInt64.random(in: .min ... .max), radix: 16))"
   }
 
   /// Creates it, which its first use has to do.
   ///
+  /// - Parameter rule: How it tells of earthquakes, at most 4096 bytes; nil: it gets changes.
   /// - Throws: `StoreError` of kind `conflict` if the token has too many, or the name is taken.
-  package func make(at cursor: HistoryCursor, over connection: Connection) throws -> State {
+  package func make(
+    at cursor: HistoryCursor, rule: String?, over connection: Connection
+  ) throws -> State {
     try connection.transaction {
       let count = try connection.row(
         "select count(*) from quake.consumer where sink = \(sink)", as: Int64.self)
@@ -113,9 +129,18 @@ package struct RemoteConsumer: Sendable {
           hint: "Choose another name.")
       }
       try connection.execute(
-        "insert into quake.consumer (name, sink) values (\(storedName), \(sink))")
-      return State(cursor: cursor, pausedAt: nil)
+        """
+        insert into quake.consumer (name, sink, alert, rule)
+        values (\(storedName), \(sink), \(rule != nil), \(rule))
+        """)
+      return State(cursor: cursor, pausedAt: nil, rule: rule)
     }
+  }
+
+  /// Changes how it tells of earthquakes. What was told before stays.
+  package func change(rule: String, over connection: Connection) throws(PostgresError) {
+    try connection.execute(
+      "update quake.consumer set rule = \(rule) where name = \(storedName) and rule is not null")
   }
 
   /// What became of an acknowledgement.
@@ -128,14 +153,43 @@ package struct RemoteConsumer: Sendable {
     case unknown
   }
 
-  /// Notes that everything up to `cursor` has been handled, and that a client runs. A place that was acknowledged before
-  /// changes nothing.
+  /// Notes that a message and all before it have been handled. One that was acknowledged before changes nothing.
   ///
-  /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history.
+  /// - Parameter id: The message's.
+  package func acknowledge(
+    message id: String, over connection: Connection
+  ) throws -> Acknowledgement {
+    try connection.transaction {
+      // The lock of the row comes first, as everywhere.
+      let outcome = try acknowledge(nil, over: connection)
+      guard case .stored = outcome else { return outcome }
+      try connection.execute(
+        """
+        with gone as (
+          delete from quake.delivery d using quake.delivery last
+           where last.consumer = \(storedName) and last.id = \(id)
+             and d.consumer = last.consumer and d.number <= last.number
+          returning 1),
+        counted as (select count(*) as count from gone)
+        update quake.consumer c
+           set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
+               rate = d.count + c.rate
+                 * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
+          from counted d where c.name = \(storedName) and d.count > 0
+        """)
+      return outcome
+    }
+  }
+
+  /// Notes that everything up to `cursor` has been handled, and that a client runs. A place that was acknowledged before
+  /// changes nothing, nor does any of a consumer with a rule.
+  ///
+  /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history, of kind `badData` if its
+  ///   transaction has fewer changes.
   package func acknowledge(
     _ cursor: HistoryCursor?, over connection: Connection
   ) throws -> Acknowledgement {
-    if let cursor { _ = try HistoryBound.token(cursor.token).resolve(over: connection) }
+    if let cursor { try Self.verify(cursor, over: connection) }
     // The beginning is before every cursor.
     let cursor = cursor ?? HistoryCursor(token: .beginning)
     // A cursor after all changes of a transaction has the number 0, and comes after those within it.
@@ -145,7 +199,8 @@ package struct RemoteConsumer: Sendable {
         select \(cursor.token.number)::int8 as token, \(ConsumerStore.nonce(of: cursor))::text as nonce,
                \(cursor.changes)::int8 as changes),
       old as (
-        select w.name, w.holder = \(session) as is_own, c.paused_at,
+        select w.name, starts_with(w.holder || ' ', \(session + " ")) as is_own, c.paused_at, c.rule,
+               c.rule is null and
                (w.token, case w.changes when 0 then \(Int64.max) else w.changes end)
                < (n.token, case n.changes when 0 then \(Int64.max) else n.changes end) as moves
           from quake.watcher w join quake.consumer c using (name) cross join new n
@@ -160,10 +215,30 @@ package struct RemoteConsumer: Sendable {
           from old o cross join new n
          where w.name = o.name and o.is_own
         returning case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes)
-      select o.is_own, m.token, m.changes, o.paused_at from old o left join moved m on true
-      """, format: .binary, as: (Bool?, ChangeToken?, Int64?, Timestamp?).self)
-    guard let (isOwn, token, changes, pausedAt) = found else { return .unknown }
+      select o.is_own, m.token, m.changes, o.paused_at, o.rule from old o left join moved m on true
+      """, format: .binary, as: (Bool?, ChangeToken?, Int64?, Timestamp?, String?).self)
+    guard let (isOwn, token, changes, pausedAt, rule) = found else { return .unknown }
     guard isOwn == true, let token, let changes else { return .lost }
-    return .stored(Self.state(token, changes, pausedAt))
+    return .stored(
+      State(
+        cursor: HistoryCursor(token: token, changes: changes), pausedAt: pausedAt, rule: rule))
+  }
+
+  /// Makes sure that a cursor is one of this history.
+  ///
+  /// - Throws: `StoreError` of kind `token` if it is not, of kind `badData` if its transaction has fewer changes.
+  package static func verify(_ cursor: HistoryCursor, over connection: Connection) throws {
+    _ = try HistoryBound.token(cursor.token).resolve(over: connection)
+    guard cursor.changes > 0 else { return }
+    let count = try connection.firstRow(
+      """
+      select inserted + updated + deleted + truncated from quake.change_transaction
+       where token = \(cursor.token.number)
+      """, as: Int64.self)
+    guard let count, cursor.changes >= count else { return }
+    throw StoreError(
+      .badData,
+      "the cursor \(cursor.eventID) is not one of this history: its transaction has \(count) changes",
+      hint: "A cursor is the id of an event of the stream.")
   }
 }

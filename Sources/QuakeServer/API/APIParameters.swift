@@ -57,6 +57,9 @@ enum APIParameters {
     case "TOKEN": return .string(pattern: "^\(token)$")
     case "TOKEN|NUMBER|TIME": return .string(pattern: "^(\(token)|[0-9]{1,18}|oldest|\(moment))$")
     case "DURATION": return .string(pattern: duration(option.name == "timeout"))
+    case "HH:MM-HH:MM": return .string(pattern: "^\(hour)-\(hour)$")
+    case "ZONE": return .string(pattern: "^UTC$|^[A-Za-z_]+/[A-Za-z_/+-]+$")
+    case "quieter": return .choice(["quieter"])
     case "SECONDS": return .number(0...ChangeStreamParameters.longestWait)
     case "CURSOR", "CURSOR|NUMBER|TIME": return .string()
     case "W,S,E,N": return .numbers([-180...180, -90...90, -180...180, -90...90])
@@ -81,6 +84,7 @@ enum APIParameters {
   static let control = #"\u0000-\u001f\u007f"#
   private static let completeness =
     #"^(maximum-curvature|b-stability|-?[0-9](\.[0-9]{1,6})?|1[01](\.[0-9]{1,6})?|12)$"#
+  private static let hour = "([01][0-9]|2[0-3]):[0-5][0-9]"
   private static let token = #"(0|[1-9][0-9]{0,17}\.[0-9a-f]{8})"#
   private static let circle =
     #"^[0-9]{1,5}(\.[0-9]{1,6})?:-?([0-8]?[0-9](\.[0-9]{1,9})?|90),-?((1[0-7][0-9]|[0-9]{1,2})(\.[0-9]{1,9})?|180)$"#

@@ -20,16 +20,23 @@ struct ChangeStreamService {
     ]
   }
 
-  /// The answer that is a stream.
+  /// The answer that is a stream of changes.
   static func response(_ order: StreamOrder, _ streams: ChangeStreams) -> Response {
+    response(order.form) { streams.add($0, order) }
+  }
+
+  /// The answer that is a stream.
+  static func response(
+    _ form: StreamForm, _ start: @escaping @Sendable (TakenSocket) -> Void
+  ) -> Response {
     Response(
       200,
       [
-        "Content-Type": order.form.contentType,
+        "Content-Type": form.contentType,
         // A proxy that compresses would collect what it should pass on.
         "Cache-Control": "no-store, no-transform",
         "X-Accel-Buffering": "no",
-      ], body: .stream { streams.add($0, order) })
+      ], body: .stream(start))
   }
 
   private static let operation = Operation(
