@@ -11,6 +11,8 @@ package final class ServerConsumer {
     case none
     /// It keeps the cursor; nil: it would, but has none of this name yet.
     case cursor(HistoryCursor?)
+    /// It tells the consumer of earthquakes, and keeps what it owes.
+    case alerts
   }
 
   private let name: String
@@ -27,7 +29,9 @@ package final class ServerConsumer {
   package func offer() throws -> Offer {
     let (head, body) = try ask("", [], posts: false)
     switch head.status {
-    case 200: return .cursor(try cursor(in: body, isNeeded: false))
+    case 200:
+      if ServerAnswer.isTrue("alert", of: body) { return .alerts }
+      return .cursor(try cursor(in: body, isNeeded: false))
     // No token, no token for consumers, a name that it does not take, or a server of an earlier release.
     case 400, 401, 403, 404, 405: return .none
     default: throw ServerAnswer.error(head, body, from: address)
@@ -46,13 +50,32 @@ package final class ServerConsumer {
     return cursor
   }
 
+  /// Takes a consumer that is told of earthquakes over from any other client, and begins its stream.
+  ///
+  /// - Parameter wake: The descriptor that ends a wait when it is readable.
+  package func alerts(wake: Int32) throws(ServerError) -> ServerAlerts {
+    try ServerAlerts(
+      address.url(
+        "/v1/consumers/\(PercentEncoding.text(name))/changes",
+        [(name: "session", value: session)]), of: address, wake: wake)
+  }
+
+  /// Stores that a message and all before it have been handled.
+  ///
+  /// - Throws: As for a cursor.
+  package func acknowledge(message id: String) throws { try acknowledge(id) }
+
   /// Stores that everything up to a cursor has been handled.
   ///
   /// - Parameter cursor: The cursor; nil: the client is alive, and the cursor stays.
   /// - Throws: `StoreError` of kind `replaced` if another client has taken the cursor, or it was moved or removed;
   ///   `ServerError` of kind `unavailable` while the consumer is paused.
   package func acknowledge(_ cursor: HistoryCursor?) throws {
-    let (head, body) = try ask("/ack", cursor.map { [("cursor", $0.eventID)] } ?? [], posts: true)
+    try acknowledge(cursor?.eventID)
+  }
+
+  private func acknowledge(_ place: String?) throws {
+    let (head, body) = try ask("/ack", place.map { [("cursor", $0)] } ?? [], posts: true)
     guard head.status == 200 else { throw refusal(head, body) }
     guard let since = ServerAnswer.member("paused_at", of: body) else { return }
     throw ServerError(

@@ -1,5 +1,6 @@
 import CommandLine
 import Postgres
+import QuakeClient
 import QuakeHistory
 import QuakeModel
 import QuakeSinks
@@ -89,6 +90,8 @@ struct WatchCommand {
     ]).sorted { $0.status.rawValue < $1.status.rawValue })
 
   private let watcher: any Watcher
+  /// Takes the watcher's place if the server tells of earthquakes.
+  private let alertWatcher: () throws -> AlertWatcher
   private let commands: (any CommandHandler)?
   private let gate: RateGate?
   private let storesCursor: Bool
@@ -117,7 +120,8 @@ struct WatchCommand {
       gate: gate)
     let handler = commands ?? Self.printer(arguments, output)
     let watcher: any Watcher
-    if let server = try ServerOptions.follower(arguments, filter) {
+    let server = try ServerOptions.follower(arguments, filter)
+    if let server {
       watcher = ServerWatcher(
         diagnostics: diagnostics, follower: server,
         delivery: Delivery(
@@ -146,6 +150,7 @@ struct WatchCommand {
     output.onStall = { [unowned watcher] in watcher.pauseWhileOutputStalls() }
     commands?.onStall = output.onStall
     self.watcher = watcher
+    alertWatcher = { try AlertWatcher(server, arguments, output, diagnostics) }
     self.commands = commands
     self.gate = gate
     follows = arguments.flag("follow")
@@ -160,7 +165,11 @@ struct WatchCommand {
       commands?.end()
     }
     do {
-      try watcher.run()
+      do {
+        try watcher.run()
+      } catch is ServerCursor.IsOfAlerts {
+        try alertWatcher().run()
+      }
       return .ok
     } catch let stop as HandOverStopped {
       return end(stop)

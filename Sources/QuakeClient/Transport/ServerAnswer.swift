@@ -62,6 +62,17 @@ enum ServerAnswer {
     }
   }
 
+  /// Whether the JSON object that a body is has a member that is true.
+  static func isTrue(_ name: String, of body: [UInt8]) -> Bool {
+    let reader = JSONReader()
+    do throws(JSONReader.Invalid) {
+      for (key, value) in try reader.object(body) where key.elementsEqual(name.utf8) {
+        return try value.bool()
+      }
+    } catch {}
+    return false
+  }
+
   /// A text in the JSON object that a body is; nil if it is none, or has no such member.
   static func member(_ name: String, of body: [UInt8]) -> String? {
     let reader = JSONReader()

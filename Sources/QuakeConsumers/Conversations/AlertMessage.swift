@@ -4,9 +4,14 @@ extension Message {
   /// The message that tells of an alert.
   package init(_ alert: Alert) {
     let text = alert.text
+    self.init(alert, text: text, data: Self.data(alert, text))
+  }
+
+  /// The message that a server has made of an alert.
+  package init(_ alert: Alert, text: String, data: String) {
     self.init(
       id: alert.id, kind: alert.kind, subject: alert.conversation, token: alert.token,
-      variables: Self.variables(alert, text), data: Self.data(alert, text))
+      variables: Self.variables(alert, text), data: data)
   }
 
   private static func variables(_ alert: Alert, _ text: String) -> [Variable] {

@@ -25,6 +25,9 @@ final class ServerCursor {
   /// What a file has that belongs to a cursor in a database.
   private var created = Timestamp(microseconds: 0)
 
+  /// The server tells the consumer of earthquakes, and keeps its place by itself.
+  struct IsOfAlerts: Error {}
+
   init(
     _ name: String, of follower: ServerFollower, witness place: WitnessPlace,
     _ diagnostics: Diagnostics
@@ -55,6 +58,7 @@ final class ServerCursor {
       created = kept.created
     }
     switch try consumer?.offer() {
+    case .alerts: throw IsOfAlerts()
     case nil, .some(.none):
       consumer = nil
       diagnostics.verbose("the server keeps no cursor for this watcher: it is in the witness alone")

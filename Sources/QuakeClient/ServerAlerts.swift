@@ -1,0 +1,132 @@
+internal import Basics
+package import QuakeModel
+
+/// The stream of a consumer that a server tells of earthquakes: the messages that were not acknowledged, then each as it
+/// is made.
+///
+/// Not safe for concurrent use.
+package final class ServerAlerts {
+  /// A message about an earthquake.
+  package struct Message {
+    package let id: String
+    /// `opened`, `updated`, `retracted` or `closed`.
+    package let alert: String
+    package let conversation: String
+    package let number: Int
+    package let mergedInto: String?
+    package let token: ChangeToken
+    /// One sentence.
+    package let text: String
+    /// The earthquake as the store shows it; nil if it was deleted.
+    package let event: EventRecord?
+    /// What was told before.
+    package let told: EventRecord?
+    /// The JSON that the server has sent.
+    package let data: String
+  }
+
+  /// What a server sends.
+  package enum Event {
+    case message(Message)
+    /// Everything so far has been sent.
+    case heartbeat
+  }
+
+  private let transfer: Transfer
+  private let address: ServerAddress
+  private let silence = SilenceLimit()
+  private let wake: Int32
+  private let reader = JSONReader()
+  private var events = EventParser()
+
+  /// Begins the stream, and waits for the head of the answer.
+  init(_ url: String, of address: ServerAddress, wake: Int32) throws(ServerError) {
+    self.address = address
+    self.wake = wake
+    transfer = try Transfer(url, of: address, accept: "text/event-stream")
+    while !transfer.head.isComplete { try waitForMore() }
+    guard transfer.head.status == 200 else {
+      throw ServerAnswer.error(
+        transfer.head, ServerAnswer.body(of: transfer, wake: wake), from: address)
+    }
+  }
+
+  /// The next event, after a wait for it.
+  ///
+  /// - Throws: `ServerError` if the stream has ended or is not one of messages.
+  package func next() throws(ServerError) -> Event {
+    while true {
+      if let event = try events.next() {
+        switch event.name {
+        case "heartbeat": return .heartbeat
+        case "alert": return .message(try message(event))
+        default: throw Self.invalid("an event of an unknown kind, \"\(event.name)\"")
+        }
+      }
+      let bytes = transfer.take()
+      if bytes.isEmpty { try waitForMore() } else { events.append(bytes) }
+    }
+  }
+
+  private func waitForMore() throws(ServerError) {
+    switch transfer.wait(until: Deadline(after: silence.duration), wake: wake) {
+    case .progress: break
+    case .woken: throw ServerError(.interrupted, "interrupted")
+    case .ended:
+      throw transfer.failure
+        ?? ServerError(
+          .unavailable, "server \"\(address.shown)\" has ended the stream",
+          hint: "Check that quake-serve runs there.")
+    case .timedOut:
+      throw ServerError(
+        .silent,
+        "server \"\(address.shown)\" has sent nothing for \(silence.duration.components.seconds) s",
+        hint: "Check that quake-serve runs there and reaches its database, and the network.")
+    }
+  }
+
+  private static func invalid(_ what: String) -> ServerError {
+    ServerError(
+      .badAnswer, "the server sent \(what)",
+      hint: "Check that --url names a quake-serve. If it does, use a quake-watch of its version.")
+  }
+
+  // MARK: - Messages
+
+  private func message(_ event: ServerSentEvent) throws(ServerError) -> Message {
+    do throws(JSONReader.Invalid) {
+      guard let id = event.id, let message = try message(id, event.data) else {
+        throw .init("it lacks a member")
+      }
+      return message
+    } catch {
+      throw Self.invalid("a message that is not valid: \(error.problem)")
+    }
+  }
+
+  private func message(_ id: String, _ data: [UInt8]) throws(JSONReader.Invalid) -> Message? {
+    var texts: [String: String] = [:]
+    var token: ChangeToken?
+    var number: Int64?
+    var event: EventRecord?
+    var told: EventRecord?
+    for (key, value) in try reader.object(data) {
+      switch String(decoding: key, as: UTF8.self) {
+      case "event": event = try value.event()
+      case "told": told = try value.event()
+      case "token": token = try value.token()
+      case "number": number = try value.integer()
+      case let name where ["alert", "conversation", "merged_into", "text"].contains(name):
+        texts[name] = try value.optionalString()
+      default: break
+      }
+    }
+    guard let alert = texts["alert"], let conversation = texts["conversation"],
+      let text = texts["text"], let token, let number
+    else { return nil }
+    return Message(
+      id: id, alert: alert, conversation: conversation, number: Int(clamping: number),
+      mergedInto: texts["merged_into"], token: token, text: text, event: event, told: told,
+      data: String(decoding: data, as: UTF8.self))
+  }
+}
