@@ -1,12 +1,30 @@
 internal import Basics
-package import QuakeConsumers
-internal import QuakeModel
+package import QuakeModel
 
 /// The stream of a consumer that a server tells of earthquakes: the messages that were not acknowledged, then each as it
 /// is made.
 ///
 /// Not safe for concurrent use.
 package final class ServerAlerts {
+  /// A message about an earthquake.
+  package struct Message {
+    package let id: String
+    /// `opened`, `updated`, `retracted` or `closed`.
+    package let alert: String
+    package let conversation: String
+    package let number: Int
+    package let mergedInto: String?
+    package let token: ChangeToken
+    /// One sentence.
+    package let text: String
+    /// The earthquake as the store shows it; nil if it was deleted.
+    package let event: EventRecord?
+    /// What was told before.
+    package let told: EventRecord?
+    /// The JSON that the server has sent.
+    package let data: String
+  }
+
   /// What a server sends.
   package enum Event {
     case message(Message)
@@ -77,27 +95,25 @@ package final class ServerAlerts {
 
   private func message(_ event: ServerSentEvent) throws(ServerError) -> Message {
     do throws(JSONReader.Invalid) {
-      let members = try reader.object(event.data)
-      guard let message = try Self.message(members, data: event.data), message.id == event.id
-      else { throw .init("it lacks a member") }
+      guard let id = event.id, let message = try message(id, event.data) else {
+        throw .init("it lacks a member")
+      }
       return message
     } catch {
       throw Self.invalid("a message that is not valid: \(error.problem)")
     }
   }
 
-  private static func message(
-    _ members: JSONMembers, data: [UInt8]
-  ) throws(JSONReader.Invalid) -> Message? {
+  private func message(_ id: String, _ data: [UInt8]) throws(JSONReader.Invalid) -> Message? {
     var texts: [String: String] = [:]
     var token: ChangeToken?
     var number: Int64?
     var event: EventRecord?
-    var told: Alert.Told?
-    for (key, value) in members {
+    var told: EventRecord?
+    for (key, value) in try reader.object(data) {
       switch String(decoding: key, as: UTF8.self) {
       case "event": event = try value.event()
-      case "told": told = try value.event().map { Alert.Told($0) }
+      case "told": told = try value.event()
       case "token": token = try value.token()
       case "number": number = try value.integer()
       case let name where ["alert", "conversation", "merged_into", "text"].contains(name):
@@ -105,12 +121,12 @@ package final class ServerAlerts {
       default: break
       }
     }
-    guard let kind = texts["alert"].flatMap({ Message.Kind(rawValue: $0) }), let token, let number,
-      let conversation = texts["conversation"], let text = texts["text"]
+    guard let alert = texts["alert"], let conversation = texts["conversation"],
+      let text = texts["text"], let token, let number
     else { return nil }
-    let alert = Alert(
-      kind: kind, conversation: conversation, number: Int(clamping: number), event: event,
-      told: told, token: token, at: Timestamp(microseconds: 0), mergedInto: texts["merged_into"])
-    return Message(alert, text: text, data: String(decoding: data, as: UTF8.self))
+    return Message(
+      id: id, alert: alert, conversation: conversation, number: Int(clamping: number),
+      mergedInto: texts["merged_into"], token: token, text: text, event: event, told: told,
+      data: String(decoding: data, as: UTF8.self))
   }
 }

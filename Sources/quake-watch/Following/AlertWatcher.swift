@@ -79,12 +79,20 @@ final class AlertWatcher {
         guard follows else { return }
         try consumer.acknowledge(nil)
       case .message(let message):
-        try handOver(message)
+        try handOver(Self.message(message))
         try consumer.acknowledge(message: message.id)
         remaining -= 1
         guard remaining > 0 else { return }
       }
     }
+  }
+
+  private static func message(_ sent: ServerAlerts.Message) -> Message {
+    let alert = Alert(
+      kind: Message.Kind(rawValue: sent.alert) ?? .updated, conversation: sent.conversation,
+      number: sent.number, event: sent.event, told: sent.told.map { Alert.Told($0) },
+      token: sent.token, at: Timestamp(microseconds: 0), mergedInto: sent.mergedInto)
+    return Message(alert, text: sent.text, data: sent.data)
   }
 
   private func handOver(_ message: Message) throws {

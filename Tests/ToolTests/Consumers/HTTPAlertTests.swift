@@ -88,11 +88,9 @@ import Testing
     // An earlier one changes nothing.
     try acknowledge(second, "\(a)-0-1")
     try store("b", 5, "delete from quake.quake where code = 'a';")
-    let last = try token()
-    #expect(
-      try alerts(first, "wait=60&limit=2").sorted() == [
-        "opened b \(last)-0-1", "retracted a \(a)-0-3",
-      ])
+    let last = try alerts(first, "wait=60&limit=2")
+    #expect(last.count == 2 && last.contains("retracted a \(a)-0-3"), "\(last)")
+    #expect(last.contains { $0.hasPrefix("opened b ") }, "\(last)")
     #expect(
       try database.column("select state from quake.conversation order by code") == [
         "retracted", "open",
