@@ -129,7 +129,7 @@ struct ServeCommand {
     diagnostics.form = .log
     self.diagnostics = diagnostics
     let listen = try Self.address("listen", arguments, or: "127.0.0.1:8080")
-    database = try DatabaseAccess(arguments, diagnostics)
+    database = try DatabaseAccess(arguments, diagnostics, reconnects: true)
     var settings = EventServer.Settings(
       listen: listen, database: database.settings, version: productVersion)
     if arguments.isGiven("metrics-listen") {

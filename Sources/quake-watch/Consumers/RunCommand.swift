@@ -51,7 +51,8 @@ struct RunCommand {
     var diagnostics = diagnostics
     diagnostics.form = .log
     let loop = try ConsumerLoop(
-      configurations, try DatabaseAccess(arguments, diagnostics), diagnostics, service: service,
+      configurations, try DatabaseAccess(arguments, diagnostics, reconnects: true), diagnostics,
+      service: service,
       readConfiguration: { [arguments] in try ConsumerConfiguration.readAnew(arguments) })
     do {
       try loop.run()
