@@ -276,7 +276,7 @@ let package = Package(
       name: "ToolTests",
       dependencies: [
         "TestSupport", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeSimulator",
-        "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
+        "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics", "test-probe",
       ],
       exclude: [
         "Association/USGS", "Consumers/receiver.py", "Page/Scenes", "Readers/read_exports.py",

@@ -98,7 +98,8 @@ package final class EventServer: Sendable {
         hosts: HostNames(listen: settings.listen, publicURL: settings.publicURL)),
       limits: AddressLimits(settings.limits),
       pool: parts.pool, tokens: settings.tokens, auditTokens: settings.auditTokens,
-      consumerTokens: settings.consumerTokens, observer: observer, newestToken: parts.newestToken)
+      consumerTokens: settings.consumerTokens, observer: observer, newestToken: parts.newestToken,
+      drain: parts.drain)
   }
 
   /// Listens, and starts the threads: those that use the database before those that take clients.
@@ -127,9 +128,19 @@ package final class EventServer: Sendable {
   /// Ends connections whose requests are late. Call it every few seconds.
   package func endLateConnections() { parts.connections.endLate() }
 
-  /// Begins to stop: refuses new connections, ends the streams, and makes `/readyz` answer 503. Requests in
-  /// progress are still answered. Blocks until the streams have ended, which takes up to `limit` if clients do
-  /// not read.
+  /// Begins to stop: refuses new connections, makes `/readyz` answer 503, and ends the streams one after the other
+  /// until `time` has passed. Requests are still answered, each as the last one of its connection.
+  package func sendStreamsAway(over time: Duration) {
+    parts.drain.begin()
+    http.stopListening()
+    parts.streams.sendAway(over: time)
+  }
+
+  /// How many streams there are.
+  package var streamCount: Int { parts.streams.statistics.clients }
+
+  /// Ends the streams that are left, and refuses new connections, if `sendStreamsAway` has not done so. Blocks until
+  /// the streams have ended, which takes up to `limit` if clients do not read.
   package func beginDrain(within limit: Duration) {
     parts.drain.begin()
     http.stopListening()
@@ -185,6 +196,11 @@ extension EventServer {
     package var heartbeat: Duration {
       get { streams.heartbeat }
       set { streams.heartbeat = newValue }
+    }
+    /// A stream ends when it is between half as old and as old as this; nil: only with its client or the server.
+    package var longestStreamAge: Duration? {
+      get { streams.longestAge }
+      set { streams.longestAge = newValue }
     }
     /// The tokens of the people who may edit.
     package var tokens = AccessTokens()

@@ -40,7 +40,7 @@ package struct DatabaseAccess {
   ]
 
   /// The settings of the connection.
-  package let settings: ConnectionSettings
+  package private(set) var settings: ConnectionSettings
   /// The embedded server, if it holds the database; else nil.
   package let embedded: EmbeddedServer?
   /// Whether to create the embedded server if there is none.
@@ -51,9 +51,13 @@ package struct DatabaseAccess {
 
   /// Finds the database that the arguments and the environment name, without connecting to it.
   ///
-  /// - Parameter creates: Whether `connect` creates the embedded server if that is the database and there is none.
+  /// - Parameters:
+  ///   - creates: Whether `connect` creates the embedded server if that is the database and there is none.
+  ///   - reconnects: Whether the program goes on over other connections after a loss, and must not go back to a primary
+  ///     from before a failover then.
   package init(
-    _ arguments: ParsedArguments, _ diagnostics: Diagnostics, creates: Bool = false
+    _ arguments: ParsedArguments, _ diagnostics: Diagnostics, creates: Bool = false,
+    reconnects: Bool = false
   ) throws {
     self.creates = creates
     self.diagnostics = diagnostics
@@ -79,6 +83,11 @@ package struct DatabaseAccess {
       embedded = server
       Self.used.withLock { $0 = server }
       settings = ConnectionSettings(server.conninfo, applicationName: tool)
+    }
+    if reconnects {
+      settings.timelines = SeenTimelines {
+        diagnostics.warning($0.message, detail: $0.detail, hint: $0.hint)
+      }
     }
     do throws(PostgresError) {
       try settings.check()

@@ -86,6 +86,18 @@ struct ServeCommand {
         "heartbeat", "DURATION", default: "30s",
         help: "send streams a heartbeat after this time without a change"),
       .value(
+        "max-stream-age", "DURATION", default: "no limit",
+        help: """
+          end each stream when it is between half as old and as old as this; its client resumes at the server that a \
+          proxy chooses, so that a restarted server gets its share of the streams again
+          """),
+      .value(
+        "drain-streams", "DURATION", default: "0s",
+        help: """
+          when the server is stopped, end the streams one after the other over this time instead of all at once; \
+          --drain begins after it
+          """),
+      .value(
         "drain", "DURATION", default: "10s",
         help: "wait this long for requests in progress when the server is stopped"),
       .toggle("access-log", initially: true, help: "do not log requests"),
@@ -109,6 +121,7 @@ struct ServeCommand {
   /// The command warns if the limit on open files allows fewer clients than this.
   private let neededConnections: Int
   private let drain: Duration
+  private let streamDrain: Duration
   private let logsAccess: Bool
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
@@ -116,7 +129,7 @@ struct ServeCommand {
     diagnostics.form = .log
     self.diagnostics = diagnostics
     let listen = try Self.address("listen", arguments, or: "127.0.0.1:8080")
-    database = try DatabaseAccess(arguments, diagnostics)
+    database = try DatabaseAccess(arguments, diagnostics, reconnects: true)
     var settings = EventServer.Settings(
       listen: listen, database: database.settings, version: productVersion)
     if arguments.isGiven("metrics-listen") {
@@ -156,6 +169,9 @@ struct ServeCommand {
     if let time = try arguments.duration("heartbeat", in: shortest...) {
       settings.heartbeat = time
     }
+    // A second, because the times of the clients are looked at once a second.
+    settings.longestStreamAge = try arguments.duration("max-stream-age", in: .seconds(1)...)
+    streamDrain = try arguments.duration("drain-streams", in: .zero ... .seconds(3600)) ?? .zero
     drain = try arguments.duration("drain", in: .zero...) ?? .seconds(10)
     logsAccess = arguments.flag("access-log")
     self.settings = settings
@@ -223,12 +239,25 @@ struct ServeCommand {
       server.endLateConnections()
     }
     manager.stopping()
+    if server.refusal == nil, streamDrain > .zero { sendStreamsAway(server, manager) }
     end(server)
     if let refusal = server.refusal { throw refusal }
     return .ok
   }
 
-  /// Ends the streams, waits at most `drain` for requests in progress, then closes all connections.
+  /// Ends the streams one after the other.
+  private func sendStreamsAway(_ server: EventServer, _ manager: ServiceManager) {
+    diagnostics.note("ending \(server.streamCount) streams over \(streamDrain.text)")
+    let deadline = Deadline(after: streamDrain)
+    server.sendStreamsAway(over: streamDrain)
+    while server.streamCount > 0, !deadline.hasPassed {
+      manager.alive()
+      server.endLateConnections()
+      _ = Connection.pause(for: .milliseconds(100))
+    }
+  }
+
+  /// Ends the streams that are left, waits at most `drain` for requests in progress, then closes all connections.
   private func end(_ server: EventServer) {
     let deadline = Deadline(after: drain)
     server.beginDrain(within: drain)

@@ -132,7 +132,7 @@ struct WatchCommand {
           handler: handler, source: server),
         follows: arguments.flag("follow"))
     } else {
-      let database = try DatabaseAccess(arguments, diagnostics)
+      let database = try DatabaseAccess(arguments, diagnostics, reconnects: true)
       let source = DatabaseSource(
         HistoryFollower { () throws(PostgresError) in
           try Connection(database.settings, wake: Signals.wakeDescriptor)

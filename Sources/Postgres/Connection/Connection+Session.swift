@@ -43,6 +43,15 @@ extension Connection {
     if isOwn, !hasSettings { try execute(Self.pinSession) }
   }
 
+  /// Why the server is not to be used; nil if it may be.
+  func refusal(_ settings: ConnectionSettings, wake: Int32?) throws(PostgresError) -> PostgresError?
+  {
+    answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
+    interrupt = wake
+    defer { (answerTimeout, interrupt) = (nil, nil) }
+    return try settings.timelines?.refusal(of: self)
+  }
+
   func beginPinned(_ begin: SQL) throws(PostgresError) {
     let begun = try runScript(begin + Self.pinTransaction)
     processID = try SQLRow.read(begun.pointer, 0, 0)

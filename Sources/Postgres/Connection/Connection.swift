@@ -7,7 +7,7 @@ internal import Glibc
 /// It is not safe for concurrent use, and therefore not `Sendable`. Calls block in `poll(2)`, so that a
 /// deadline or a wake descriptor can end them.
 public final class Connection {
-  let connection: OpaquePointer
+  private(set) var connection: OpaquePointer
   /// How long to wait for the answer to a statement; nil for no limit. The time begins again with each notification,
   /// because the answer comes after those that the server has to send. After a timeout the connection is unusable.
   package var answerTimeout: Duration?
@@ -50,7 +50,7 @@ public final class Connection {
     case binary = 1
   }
 
-  /// Connects.
+  /// Connects. Of several hosts, one that `timelines` of the settings refuse is left out.
   ///
   /// - Parameters:
   ///   - settings: The address and its options.
@@ -62,6 +62,15 @@ public final class Connection {
     // runs `deinit`, which would close the connection a second time.
     connection = try Self.open(settings, wake: wake)
     try lookAtSession(settings, wake: wake)
+    while let refusal = try refusal(settings, wake: wake) {
+      var others = settings
+      others.address = otherHosts
+      guard !others.address.isEmpty else { throw refusal }
+      let next = try Self.open(others, wake: wake)
+      PQfinish(connection)
+      connection = next
+      try lookAtSession(others, wake: wake)
+    }
   }
 
   deinit {

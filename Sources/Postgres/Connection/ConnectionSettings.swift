@@ -11,6 +11,8 @@ package struct ConnectionSettings: Sendable {
   package var connectTimeout: Duration = .seconds(10)
   /// The `address` of a connection, to connect to the same one of several hosts; empty: to any.
   package var address: [(keyword: String, value: String)] = []
+  /// What the program has seen of the servers, if it is to refuse a primary from before a failover.
+  package var timelines: SeenTimelines?
 
   /// Settings from a user's text, which is checked when connecting.
   package init(_ conninfo: String, applicationName: String) {

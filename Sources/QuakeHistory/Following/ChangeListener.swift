@@ -3,8 +3,8 @@ package import Postgres
 
 /// Waits for the notification that each commit sends on channel `quake_changes`.
 ///
-/// A notification only tells that the history may have grown; its payload is never used. Where the
-/// session cannot listen, a wait is a pause, after which the history is to be read.
+/// A notification only tells that the history may have grown; its payload is never used. At a hot standby it
+/// waits for the replay instead; behind a pooler a wait is a pause, after which the history is to be read.
 struct ChangeListener {
   private let connection: Connection
   /// The kind of session that the connection has; only a direct session on a primary can listen.
@@ -19,6 +19,7 @@ struct ChangeListener {
   /// Notifications without changes, minus `usefulNotificationWeight` for each one with changes; at least 0.
   private var uselessNotifications = 0
   private var lastWait: LastWait?
+  private var replay = ReplayPoll()
 
   private enum LastWait { case notified, timedOut }
 
@@ -65,12 +66,16 @@ struct ChangeListener {
     try connection.execute("unlisten *")
   }
 
-  /// Waits for a notification until `deadline`; where none can come, at most for the poll interval. Any
-  /// number of notifications count as one.
+  /// Whether its session was one at a hot standby, and can listen now.
+  var isPromoted: Bool { replay.isPromoted }
+
+  /// Waits for a notification until `deadline`; behind a pooler, where none can come, at most for the poll interval.
+  /// Any number of notifications count as one.
   mutating func wait(until deadline: Deadline, wake: Int32) throws(PostgresError)
     -> Connection.WaitOutcome
   {
     lastWait = nil
+    if session == .standby { return try replay.wait(over: connection, until: deadline, wake: wake) }
     let deadline =
       isListening ? deadline : min(deadline, Deadline(after: HistoryFollower.pollInterval))
     // A notification that came with the answer to a query has arrived already.
@@ -89,6 +94,7 @@ struct ChangeListener {
   /// - Parameter foundChanges: Whether there were new changes.
   mutating func hasRead(foundChanges: Bool) throws(PostgresError) {
     defer { lastWait = nil }
+    replay.hasRead(foundChanges: foundChanges)
     switch (lastWait, foundChanges) {
     case (.notified, true):
       uselessNotifications = max(0, uselessNotifications - Self.usefulNotificationWeight)

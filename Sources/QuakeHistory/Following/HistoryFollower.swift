@@ -18,8 +18,8 @@ package import QuakeModel
 /// ```
 ///
 /// The follower decides how it learns of new changes: it listens for notifications where the session can.
-/// It polls on a hot standby, behind a pooler that shares sessions, where notifications bring nothing or do
-/// not come, and under load.
+/// It polls behind a pooler that shares sessions, where notifications bring nothing or do not come, and under load.
+/// On a hot standby it polls how far the standby has replayed.
 ///
 /// It holds no transaction between two calls. Not safe for concurrent use.
 package final class HistoryFollower {
@@ -36,19 +36,16 @@ package final class HistoryFollower {
   private var reader: HistoryReader?
   private var listener: ChangeListener?
   private var throttle = PollThrottle()
-  private var promotionCheck = PeriodicTimer(promotionInterval)
   /// The kind of session that the connection has.
   package private(set) var session = SessionKind.direct
   /// Whether the history has been read to its end, as it was at the last read.
   package private(set) var isAtEnd = false
 
-  /// How often it polls where it cannot listen.
+  /// How often it polls behind a pooler, and how long its owner waits for a standby that is late.
   package static let pollInterval = Duration.seconds(1)
   /// A notification may be lost without a trace. So the history is read this often anyway, which also
   /// shows whether the server is still there.
   private static let safetyInterval = Duration.seconds(5)
-  /// How often it checks whether a standby has been promoted, and can notify now.
-  private static let promotionInterval = Duration.seconds(10)
 
   /// A follower without a connection.
   ///
@@ -135,7 +132,6 @@ package final class HistoryFollower {
   /// that read sends a notification.
   package func listen() throws {
     listener = try ChangeListener(connection: try connected(), session: session)
-    promotionCheck = PeriodicTimer(Self.promotionInterval)
   }
 
   /// Waits until there may be new changes. The history is to be read after any outcome but `woken`.
@@ -159,17 +155,13 @@ package final class HistoryFollower {
     }
     // While it did not listen, commits sent it no notification.
     if try listener.resume() { return .ready }
-    if session == .standby, promotionCheck.fireIfDue(), try hasBeenPromoted() {
-      listener = try ChangeListener(connection: try connected(), session: session)
-      return .ready
-    }
     let latest = Deadline(after: Self.safetyInterval)
-    return try listener.wait(until: min(deadline ?? latest, latest), wake: wake)
-  }
-
-  private func hasBeenPromoted() throws -> Bool {
-    session = try SessionKind.of(try connected(), another: openConnection)
-    return session != .standby
+    let outcome = try listener.wait(until: min(deadline ?? latest, latest), wake: wake)
+    if listener.isPromoted {
+      session = try SessionKind.of(try connected(), another: openConnection)
+      listener = try ChangeListener(connection: try connected(), session: session)
+    }
+    return outcome
   }
 
   /// Makes the server independent of this side while the owner is busy elsewhere; `wait` listens again.

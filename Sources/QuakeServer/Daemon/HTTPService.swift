@@ -34,6 +34,7 @@ final class HTTPService: Sendable {
   let auditTokens: AccessTokens
   let observer: RequestObserver
   private let newestToken: NewestToken
+  private let drain: Drain
   private let cache = AnswerCache()
   /// The requests that wait for an answer in progress, by the key of the answer.
   private let waiting = Mutex<[String: [Waiting]]>([:])
@@ -53,7 +54,7 @@ final class HTTPService: Sendable {
     table: RouteTable, settings: Settings, limits: AddressLimits, pool: QueryPool,
     tokens: AccessTokens = AccessTokens(), auditTokens: AccessTokens = AccessTokens(),
     consumerTokens: AccessTokens = AccessTokens(), observer: RequestObserver,
-    newestToken: NewestToken
+    newestToken: NewestToken, drain: Drain = Drain()
   ) {
     self.table = table
     self.settings = settings
@@ -64,6 +65,7 @@ final class HTTPService: Sendable {
     self.consumerTokens = consumerTokens
     self.observer = observer
     self.newestToken = newestToken
+    self.drain = drain
   }
 
   // MARK: - Before the body
@@ -348,6 +350,7 @@ final class HTTPService: Sendable {
     for field in HTTPError(error).headers.fields {
       response.headers.appendIfAbsent(field.name, field.value)
     }
+    endConnectionIfDraining(&response)
     addOrigin(
       to: &response, isOpen: (match?.route.access ?? .open) == .open && !request.seesSessions)
     return response
@@ -357,8 +360,14 @@ final class HTTPService: Sendable {
     var response = response
     let isOpen = route.access == .open && !request.seesSessions
     response.headers.appendIfAbsent("Cache-Control", isOpen ? "no-cache" : "no-store")
+    endConnectionIfDraining(&response)
     addOrigin(to: &response, isOpen: isOpen)
     return response
+  }
+
+  /// A proxy keeps connections open, and would send this server further requests over them.
+  private func endConnectionIfDraining(_ response: inout Response) {
+    if drain.hasBegun { response.headers.appendIfAbsent("Connection", "close") }
   }
 
   private func addOrigin(to response: inout Response, isOpen: Bool) {

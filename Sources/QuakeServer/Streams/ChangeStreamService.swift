@@ -47,7 +47,8 @@ struct ChangeStreamService {
       Last-Event-ID or in the parameter after goes on there, without a loss or a repeat. Events without a \
       name are changes. The others are named: snapshot (an event of the list), heartbeat (everything up to \
       its id has been delivered) and reset (forget the list, a new snapshot follows: the client has asked for \
-      one, or its cursor is not one of this history, or no longer). The stream ends only with limit or wait.
+      one, or its cursor is not one of this history, or no longer). The stream ends with limit or wait, and \
+      when the server sends the client away, which goes on then as after a lost connection.
       """,
     parameters: [
       Operation.Parameter(

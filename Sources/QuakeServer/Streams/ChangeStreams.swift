@@ -77,6 +77,12 @@ final class ChangeStreams: Sendable {
     mailbox.post(.client(order, socket))
   }
 
+  /// Takes no more clients, and ends the streams that there are one after the other, each at the end of an event. They
+  /// go on until then.
+  func sendAway(over time: Duration) {
+    mailbox.post(.sendAway(time))
+  }
+
   /// Ends all streams at the end of an event and waits until they have ended, at most for `limit`.
   func stop(within limit: Duration) {
     hub.stop()
@@ -145,6 +151,9 @@ struct StreamSettings: Sendable {
   var backlogSize = 64 << 20
   /// How long the history is read for a backlog in one piece.
   var backlogTime = Duration.seconds(5)
+  /// A client is sent away when its stream is between half as old and as old as this; nil: never. It resumes at the
+  /// server that a proxy chooses, so that one which was restarted gets its share again.
+  var longestAge: Duration?
 
   /// How often the clients are looked at for heartbeats, in milliseconds.
   var beatInterval: Int64 { max(1, min(1000, heartbeat.wholeMilliseconds / 4)) }

@@ -165,7 +165,7 @@ struct RunCommand {
       throw arguments.usageError(
         "the interval after the @ in option --feed must be at least \(Self.shortestPause.text)")
     }
-    database = try DatabaseAccess(arguments, diagnostics, creates: true)
+    database = try DatabaseAccess(arguments, diagnostics, creates: true, reconnects: true)
   }
 
   /// The feed that a value of `--feed` names.

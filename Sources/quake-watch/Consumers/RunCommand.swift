@@ -59,8 +59,8 @@ struct RunCommand {
     var diagnostics = diagnostics
     diagnostics.form = .log
     let loop = try ConsumerLoop(
-      configurations, try DatabaseAccess(arguments, diagnostics), diagnostics, service: service,
-      witness: try witness(),
+      configurations, try DatabaseAccess(arguments, diagnostics, reconnects: true), diagnostics,
+      service: service, witness: try witness(),
       readConfiguration: { [arguments] in try ConsumerConfiguration.readAnew(arguments) })
     do {
       try loop.run()

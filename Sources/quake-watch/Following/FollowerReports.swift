@@ -26,7 +26,9 @@ struct FollowerReports {
     case .direct: diagnostics.note("listening for notifications again")
     case .standby:
       diagnostics.warning(
-        "a hot standby cannot notify of changes (LISTEN): polling every \(interval)")
+        """
+        a hot standby cannot notify of changes (LISTEN): polling how far it has replayed, 10 to 50 times a second
+        """)
     case .pooled:
       diagnostics.warning(
         """

@@ -88,6 +88,20 @@ import Testing
     #expect(Array(frame.suffix(size)) == message)
   }
 
+  @Test func anOldConnectionIsClosedInOrder() throws {
+    var settings = StreamSettings.patient
+    settings.heartbeat = .milliseconds(200)
+    settings.longestAge = .milliseconds(1)
+    let server = try ProbedServer(settings)
+    let socket = try Socket(server.streams, StreamOrder())
+    #expect(try socket.next()?.opcode == 9)
+    var close = try #require(try socket.next())
+    while close.opcode == 9 { close = try #require(try socket.next()) }
+    // 1001: the server goes away.
+    #expect(close.opcode == 8 && close.payload.prefix(2) == [0x03, 0xE9])
+    #expect(try socket.next() == nil)
+  }
+
   @Test func changesComeInEMSCsForm() throws {
     let server = try ProbedServer()
     let socket = try Socket(server.streams, StreamOrder())

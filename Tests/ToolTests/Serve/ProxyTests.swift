@@ -2,10 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several servers on one database behind nginx.
-@Suite(
-  .enabled(
-    if: (try? Tools.shell("nginx -v").status == 0) == true, "there is no nginx"))
+/// Several servers on one database behind a proxy.
+@Suite(.enabled(if: !ReverseProxy.Program.tested.isEmpty, "there is no nginx"))
 struct ProxyTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -15,18 +13,19 @@ struct ProxyTests {
     folder = try TemporaryFolder()
   }
 
-  @Test func aClientMovesFromOneServerToTheOther() throws {
+  @Test(arguments: ReverseProxy.Program.tested)
+  func aClientMovesFromOneServerToTheOther(_ program: ReverseProxy.Program) throws {
     let options = [
       "--trusted-proxy", "127.0.0.1", "--public-url", "http://quakes.example.org",
     ]
     let first = try ServerProcess(database, options)
     let second = try ServerProcess(database, options)
-    let proxy = try Proxy(folder, [first.port, second.port])
+    let proxy = try ReverseProxy(program, folder, [first.port, second.port])
     for number in 1...6 {
       try database.psql(
         "insert into quake.quake (code, time) values ('e\(number)', now())")
     }
-    // Three changes from the one, and the others from wherever the proxy leads: it takes them in turn.
+    // Three changes from the one, and the others from wherever the proxy leads.
     var seen: [String] = []
     var id: String?
     for _ in 0..<2 {
@@ -39,6 +38,12 @@ struct ProxyTests {
       stream.end()
     }
     #expect(seen == (1...6).map { "e\($0)" })
+    let webSocket = try RawConnection(port: proxy.port)
+    webSocket.send(
+      "GET /standing_order/websocket HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n"
+        + "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+    #expect(try webSocket.line()?.hasPrefix("HTTP/1.1 101 ") == true)
     // With one of them gone, the other is there.
     try first.stop()
     try database.psql("insert into quake.quake (code, time) values ('e7', now())")
@@ -46,120 +51,98 @@ struct ProxyTests {
     #expect(try stream.next().code == "e7")
     stream.end()
     // Documents name the proxy's address, and the log the client's.
-    let feed = try Tools.shell(
-      "curl -s -H 'Host: quakes.example.org' \(proxy.url)/earthquakes/feed/v1.0/summary/all_hour.geojson"
-    )
+    let feed = try Tools.shell("curl -s -H 'Host: quakes.example.org' \(proxy.url)\(Self.feed)")
     #expect(feed.output.contains("http://quakes.example.org/"))
     try second.stop()
   }
-}
 
-extension ProxyTests {
-  /// As in an upgrade: each is stopped and started again, while clients follow the changes and ask for documents.
-  @Test func serversAreRestartedInTurnWithoutLosingAChange() throws {
+  private static let feed = "/earthquakes/feed/v1.0/summary/all_hour.geojson"
+
+  @Test func summaryFeedsAreAnsweredByTheCache() throws {
+    let server = try ServerProcess(database, ["--public-url", "http://quakes.example.org"])
+    let proxy = try ReverseProxy(.nginx, folder, [server.port])
+    func get(_ target: String, _ headers: [String: String] = [:]) throws -> RawConnection.Answer {
+      try RawConnection(port: proxy.port).request(
+        "GET", target, headers.merging(["Connection": "close"]) { own, _ in own })
+    }
+    let made = try get(Self.feed)
+    #expect(made.status == 200 && made.headers["x-cache"] == "MISS")
+    #expect(made.headers["cache-control"] == "public, max-age=60")
+    // Lists are not kept.
+    #expect(try get("/v1/quakes").headers["cache-control"] == "no-cache")
+    try server.stop()
+    // Parameters and the form of the body do not matter.
+    let kept = try get(Self.feed + "?x=1")
+    #expect(kept.headers["x-cache"] == "HIT" && kept.body == made.body)
+    #expect(kept.headers["etag"] == made.headers["etag"])
+    let same = try get(Self.feed, ["If-None-Match": try #require(made.headers["etag"])])
+    #expect(same.status == 304)
+    #expect(try get("/v1/quakes").status == 502)
+  }
+
+  /// As in an upgrade: each is stopped, or killed, and started again, while clients follow the changes and ask for
+  /// documents. Their streams end at a small age, so that each server gets its share again.
+  @Test(arguments: ReverseProxy.Program.tested)
+  func restartedServersGetTheirShareOfTheStreams(_ program: ReverseProxy.Program) throws {
+    let count = Tools.isSoak ? Self.mostStreams : 30
+    let options = ["--max-stream-age", Tools.isSoak ? "1m" : "1s", "--drain-streams", "1s"]
     let ports = try (0..<3).map { _ in try ReservedPort() }
-    var servers = try ports.map { try ServerProcess(database, port: $0.number) }
-    let proxy = try Proxy(folder, ports.map(\.number))
-    let streams = (0..<(Tools.isSoak ? 1000 : 9)).map { _ in ResumedStream(port: proxy.port) }
-    var written: [String] = []
+    var servers = try ports.map { try ServerProcess(database, options, port: $0.number) }
+    let proxy = try ReverseProxy(program, folder, ports.map(\.number))
+    let clients = try ToolProcess(
+      Self.probe, ["streams", "\(proxy.port)", "\(count)"], environment: Tools.environment)
+    var written = 0
     func insert() throws {
-      written.append("e\(written.count + 1)")
+      written += 1
       try database.psql(
-        "insert into quake.quake (code, time) values ('\(written.last ?? "")', now())")
+        "insert into quake.quake (code, time) values ('e\(written)', now())")
+    }
+    /// Waits until all clients have each change once, in its order.
+    func waitForClients() throws {
+      let ids = try database.column(
+        "select token || '.' || nonce from quake.change_transaction order by token")
+      #expect(try clients.line() == "\(written) \(ids[written - 1])")
+    }
+    func streams(of server: ServerProcess) throws -> Int {
+      let text = try server.get("/metrics").text
+      let match = try #require(text.firstMatch(of: #/\nquake_stream_clients (\d+)/#))
+      return try #require(Int(match.1))
     }
     for index in servers.indices {
       try insert()
-      for stream in streams { try stream.read(to: written.count) }
-      try servers[index].stop()
+      try waitForClients()
+      if index == 1 {
+        servers[index].process.signal(SIGKILL)
+        _ = try servers[index].process.exit()
+      } else {
+        try servers[index].stop()
+      }
       try insert()
-      // nginx asks another server when one refuses, so nobody is turned away.
+      // The proxy asks another server when one refuses, so nobody is turned away.
       #expect(try Tools.shell("curl -sf -o /dev/null \(proxy.url)/v1/quakes").status == 0)
-      for stream in streams { try stream.read(to: written.count) }
-      servers[index] = try ServerProcess(database, port: ports[index].number)
+      try waitForClients()
+      servers[index] = try ServerProcess(database, options, port: ports[index].number)
+      try eventually("the server has its share again") {
+        let share = count / 3
+        guard Tools.isSoak else { return try streams(of: servers[index]) >= share / 2 }
+        return try servers.allSatisfy { abs(try streams(of: $0) - share) <= share / 5 }
+      }
     }
-    for stream in streams { #expect(stream.codes == written) }
+    try insert()
+    try waitForClients()
     for server in servers { try server.stop() }
     withExtendedLifetime(ports) {}
   }
-}
 
-/// A client that resumes after its last change when its stream ends.
-private final class ResumedStream {
-  private let port: Int
-  private var connection: RawConnection?
-  private var id: String?
-  private(set) var codes: [String] = []
-
-  init(port: Int) { self.port = port }
-
-  /// Reads until it has this many changes.
-  func read(to count: Int) throws {
-    let deadline = ContinuousClock.now + ToolProcess.patience
-    while codes.count < count {
-      try #require(ContinuousClock.now < deadline, "\(codes.count) of \(count) changes")
-      let open = try connection ?? stream()
-      connection = open
-      guard let line = try open.line() else {
-        connection = nil
-        continue
-      }
-      if line.hasPrefix("id:") {
-        id = String(line.dropFirst(3).trimmingPrefix(" "))
-      } else if line.hasPrefix("data:"), !line.contains("\"op\":\"heartbeat\"") {
-        codes.append(try JSONLine(String(line.dropFirst(5))).string("code") ?? "")
-      }
-    }
+  /// 20,000, or what the limit on open files allows the proxy, which has two for each.
+  private static var mostStreams: Int {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return min(20_000, Int(clamping: limit.rlim_max / 2) - 500)
   }
 
-  /// A stream after the last change. It has no chunks: nginx sends none to a client of HTTP/1.0.
-  private func stream() throws -> RawConnection {
-    let connection = try RawConnection(port: port)
-    let resume = id.map { "Last-Event-ID: \($0)\r\n" } ?? ""
-    connection.send("GET /v1/changes?after=0 HTTP/1.0\r\nHost: 127.0.0.1\r\n\(resume)\r\n")
-    return connection
-  }
-}
-
-/// nginx, configured as the example in deploy/proxy is, without TLS and on a free port.
-private final class Proxy {
-  var port: Int { reserved.number }
-  var url: String { "http://127.0.0.1:\(port)" }
-  private let reserved: ReservedPort
-  private let process: ToolProcess
-
-  init(_ folder: TemporaryFolder, _ ports: [Int]) throws {
-    let example = try String(
-      contentsOfFile: Tools.package + "/deploy/proxy/nginx.conf", encoding: .utf8)
-    reserved = try ReservedPort()
-    let number = reserved.number
-    let lines = example.components(separatedBy: "\n").compactMap { line -> String? in
-      if line.contains("ssl_certificate") || line.contains("[::]:443") || line.contains("http2") {
-        return nil
-      }
-      return line.replacing("listen 443 ssl", with: "listen 127.0.0.1:\(number)")
-    }.map { line in
-      // All servers take the places of the two.
-      guard line.contains("127.0.0.1:8080 max") else {
-        return line.contains("127.0.0.1:8081 max") ? "" : line
-      }
-      return ports.map { line.replacing("127.0.0.1:8080 max", with: "127.0.0.1:\($0) max") }
-        .joined(separator: "\n")
-    }
-    let file = try folder.write(
-      "nginx.conf",
-      """
-      daemon off; pid \(folder.path)/nginx.pid; error_log \(folder.path)/error.log;
-      events { worker_connections 4096; }
-      http {
-        access_log off;
-        client_body_temp_path \(folder.path)/body; proxy_temp_path \(folder.path)/proxy;
-        fastcgi_temp_path \(folder.path)/f; uwsgi_temp_path \(folder.path)/u; scgi_temp_path \(folder.path)/s;
-      \(lines.joined(separator: "\n"))
-      }
-      """)
-    process = try Tools.startShell("exec nginx -c '\(file)' -e stderr")
-    try eventually("nginx listens") { (try? RawConnection(port: number)) != nil }
-  }
-
-  deinit { process.signal(SIGTERM) }
+  /// The program with the clients, built into the folder of the tests.
+  private static let probe =
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    .path + "/test-probe"
 }

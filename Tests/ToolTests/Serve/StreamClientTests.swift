@@ -65,6 +65,35 @@ import Testing
     }
   }
 
+  @Test func streamsGoOnUntilTheirTurnToEnd() throws {
+    let database = try TestDatabase()
+    let server = try ServerProcess(database, ["--drain-streams", "1h", "--heartbeat", "1h"])
+    let streams = try (0..<4).map { _ in
+      let connection = try RawConnection(port: server.port)
+      connection.send("GET /v1/changes HTTP/1.0\r\nHost: localhost\r\n\r\n")
+      while try connection.line()?.hasPrefix("data: ") == false {}
+      return connection
+    }
+    let kept = try RawConnection(port: server.port)
+    #expect(try kept.request("GET", "/readyz").status == 200)
+    server.process.signal(SIGTERM)
+    try eventually("the server takes no further connections") {
+      (try? RawConnection(port: server.port)) == nil
+    }
+    let refused = try kept.request("GET", "/readyz")
+    #expect(refused.status == 503 && refused.headers["connection"] == "close")
+    // Of the hour, only the turn of the first has come.
+    while let line = try streams[0].line() { #expect(!line.hasPrefix("data:")) }
+    try database.psql("insert into quake.quake (code, time) values ('a', now())")
+    for stream in streams.dropFirst() {
+      var line = try stream.line()
+      while line?.hasPrefix("data:") == false { line = try stream.line() }
+      #expect(line?.contains("\"code\":\"a\"") == true)
+    }
+    for stream in streams { shutdown(stream.descriptor, Int32(SHUT_RDWR)) }
+    #expect(try server.process.exit().status == 0)
+  }
+
   @Test func theDrainLimitsTheEndOfStreams() throws {
     let database = try TestDatabase()
     try database.psql(

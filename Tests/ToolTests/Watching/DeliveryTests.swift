@@ -105,6 +105,15 @@ import Testing
       try insert(code)
       #expect(try JSONLine(watch.line()).string("code") == code)
     }
+    try eventually("the watcher asks for the position of the replay and does not read the history")
+    {
+      try servers.ask(
+        servers.standby,
+        """
+        select count(*) from pg_stat_activity
+         where application_name = 'quake-watch' and query like '%pg_last_wal_replay_lsn%'
+        """) == "1"
+    }
     // A hot standby cannot store a durable cursor.
     let named = try Tools.run(
       "quake-watch",

@@ -57,6 +57,8 @@ struct StreamClient {
   var blockedSince: Int64 = 0
   /// When a long poll ends.
   var deadline = Int64.max
+  /// When it is sent away, to come back to this server or another one.
+  var leavesAt = Int64.max
   var backlog: Backlog?
   var backlogOffset = 0
   /// Where a frame of the backlog begins, at or before the offset; only for a WebSocket.
@@ -121,6 +123,8 @@ final class StreamMailbox: Sendable {
     case page(EncodedPage)
     /// A backlog has been read, or could not be read.
     case backlog(Backlog.Key, Backlog.Outcome)
+    /// Send the clients away one after the other, spread over a time. New ones are ended at once.
+    case sendAway(Duration)
     /// End all streams at the end of an event, within a time.
     case stop(Duration)
   }

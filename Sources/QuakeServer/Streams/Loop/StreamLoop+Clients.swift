@@ -6,7 +6,7 @@ import QuakeModel
 /// Adding and ending clients.
 extension StreamLoop {
   func add(_ order: StreamOrder, _ socket: TakenSocket) {
-    guard cutoff == nil else { return socket.end() }
+    guard takesClients else { return socket.end() }
     if free.isEmpty {
       free.append(clients.count)
       clients.append(StreamClient())
@@ -38,6 +38,10 @@ extension StreamLoop {
     client.start = order.start
     client.address = order.client
     client.lastSent = now
+    if let age = settings.longestAge?.wholeMilliseconds {
+      // Clients that came together leave one after the other.
+      client.leavesAt = now + Int64.random(in: age / 2...age)
+    }
     if let wait = order.wait {
       client.flags = .longPoll
       client.deadline = now + wait.wholeMilliseconds
@@ -114,17 +118,47 @@ extension StreamLoop {
   /// Ends all streams at the end of the event that is being sent.
   func stop(within limit: Duration) {
     guard cutoff == nil else { return }
+    takesClients = false
     cutoff = now + limit.wholeMilliseconds
-    for slot in clients.indices where clients[slot].phase != .free {
-      if let input = inputs[slot] {
-        input.close()
-        guard answer(slot, input.takeOutput()) else { continue }
-      } else {
-        keepRestOfEvent(slot)
-      }
-      setPhase(.waiting, of: slot)
-      endAfterRest(slot)
-      if clients[slot].phase != .free { queue(slot) }
+    for slot in clients.indices where clients[slot].phase != .free { leave(slot) }
+  }
+
+  /// Ends a client's stream at the end of the event that is being sent.
+  private func leave(_ slot: Int) {
+    if let input = inputs[slot] {
+      input.close()
+      guard answer(slot, input.takeOutput()) else { return }
+    } else {
+      keepRestOfEvent(slot)
+    }
+    setPhase(.waiting, of: slot)
+    endAfterRest(slot)
+    if clients[slot].phase != .free { queue(slot) }
+  }
+
+  /// Takes no more clients, and gives each that is there a time to leave.
+  func sendAway(over time: Duration) {
+    takesClients = false
+    let present = clients.indices.filter { clients[$0].phase != .free }
+    for (index, slot) in present.enumerated() {
+      let share = time.wholeMilliseconds * Int64(index) / Int64(present.count)
+      clients[slot].leavesAt = min(clients[slot].leavesAt, now + share)
+    }
+  }
+
+  /// Sends a client away whose time has come. One that gets a list or a backlog first gets the whole, because it may
+  /// have to begin again otherwise, and one that began with the present first gets a cursor.
+  func leaveIfDue(_ slot: Int) {
+    let flags = clients[slot].flags
+    guard clients[slot].phase == .live, now >= clients[slot].leavesAt, !flags.contains(.ending),
+      flags.contains(.served) || !flags.contains(.greeting)
+    else { return }
+    if flags.contains(.longPoll) {
+      // It ends with the cursor of the next request.
+      clients[slot].deadline = now
+      queue(slot)
+    } else {
+      leave(slot)
     }
   }
 }

@@ -44,6 +44,8 @@ final class StreamLoop {
   private var nextBeat: Int64 = 0
   private var nextTick: Int64 = 0
   var longPolls = 0
+  /// Whether new clients are taken.
+  var takesClients = true
   /// When streams are cut in the middle of an event; nil before they are to end.
   var cutoff: Int64?
   /// Milliseconds of the monotonic clock.
@@ -102,7 +104,10 @@ final class StreamLoop {
         nextBeat = now + settings.beatInterval
         beat.left = clients.count
       }
-      lookAtSome(&beat) { beatIfDue($0) }
+      lookAtSome(&beat) {
+        leaveIfDue($0)
+        beatIfDue($0)
+      }
       if now >= nextTick {
         nextTick = now + Self.tickInterval
         tick()
@@ -174,6 +179,7 @@ final class StreamLoop {
     case .begin(let cursor): begin(after: cursor)
     case .page(let page): append(page)
     case .backlog(let key, let outcome): handle(outcome, of: key)
+    case .sendAway(let time): sendAway(over: time)
     case .stop(let limit): stop(within: limit)
     }
   }
