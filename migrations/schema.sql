@@ -353,6 +353,23 @@ begin
 end
 $_$;
 COMMENT ON FUNCTION quake.change_pending__number() IS 'gives a transaction its token at commit, in commit order, and notifies the channel quake_changes unless the notification queue is a quarter full';
+CREATE FUNCTION quake.change_transaction__notify() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  -- The first copy of the table is one transaction, in which all that is committed counts as old.
+  if current_setting('session_replication_role') = 'replica' and pg_notification_queue_usage() < 0.25
+     and not exists (select from pg_subscription_rel r where r.srrelid = tg_relid and r.srsubstate in ('i', 'd')) then
+    perform pg_notify('quake_changes', format(
+      '{"token" : "%s.%s", "author" : %s, "inserted" : %s, "updated" : %s, "deleted" : %s, "truncated" : %s}',
+      new.token, new.nonce, coalesce(to_json(new.author)::text, 'null'),
+      new.inserted, new.updated, new.deleted, new.truncated));
+  end if;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.change_transaction__notify() IS 'notifies the channel quake_changes of a transaction that a subscription has written';
 CREATE FUNCTION quake.change_transaction__predecessor(p_token bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -872,6 +889,41 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.history_covers(p_number bigint) IS 'true if the history after the token of this number is complete, otherwise an error with SQLSTATE QK002; to be called in the statement that reads the history';
+CREATE FUNCTION quake.history_floor__follow() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  -- The purge itself moves the row as well.
+  if current_setting('session_replication_role') <> 'replica' or pg_trigger_depth() > 1 then
+    return new;
+  end if;
+  if tg_when = 'AFTER' then
+    -- The centre's purge moves its own row after each 2,000 versions.
+    perform quake.purge_history(20000);
+    return null;
+  end if;
+  if tg_op = 'INSERT' then  -- the first copy, which may hold more than the centre's purge has left
+    new.purged_to := 0;
+    new.purged_version := 0;
+    return new;
+  end if;
+  new.purged_to := old.purged_to;
+  new.purged_version := old.purged_version;
+  -- While the first copy is under way, it may lack what the centre has purged meanwhile.
+  if not exists (select from pg_subscription_rel r
+                  where r.srsubstate <> 'r'
+                    and r.srrelid in ('quake.quake_version'::regclass, 'quake.change_transaction'::regclass)) then
+    select coalesce(max(t.token), old.token) into new.token
+      from quake.change_transaction t
+     where t.token > old.token
+       and t.token <= least(new.token, (select min(w.needs) from quake.watcher_lag w
+                                         where not w.expired and w.time_behind <= interval '7 days'));
+  end if;
+  return new;
+end
+$$;
+COMMENT ON FUNCTION quake.history_floor__follow() IS 'purges the history of a region when the centre''s has been purged, as far as its own durable cursors that lag behind by at most 7 days allow';
 CREATE FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint DEFAULT NULL::bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -899,6 +951,18 @@ begin
 end
 $$;
 COMMENT ON FUNCTION quake.history_is_whole(p_after bigint, p_up_to bigint) IS 'true if no transaction, and no change of one, is missing after one number and up to another, otherwise an error with SQLSTATE QK003; to be called in the transaction that reads the history. null: up to the newest';
+CREATE FUNCTION quake.import__forget() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if current_setting('session_replication_role') = 'replica' then
+    update quake.change_transaction t set import_id = null where t.import_id = old.id;
+  end if;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.import__forget() IS 'clears the number of an import in the transactions that only this region still holds, when the centre has deleted it';
 CREATE FUNCTION quake.import__replace_unchanged(p_id bigint) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1496,6 +1560,23 @@ CREATE FUNCTION quake.region(place text) RETURNS text
  SELECT btrim(split_part(quake.locality(place), ','::text, '-1'::integer), ' '::text) AS btrim;
 END;
 COMMENT ON FUNCTION quake.region(place text) IS 'the part of a place after its last comma: "Hawaii" of "6 km SSW of Pāhala, Hawaii"; without a comma, all of it; null: no place';
+CREATE FUNCTION quake.region__refuse_write() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  region text;
+begin
+  select d.name into region from quake.regional_database d where d.is_here;
+  if found then
+    raise exception 'cannot write to region "%", which is a copy of its centre', region
+      using errcode = 'read_only_sql_transaction', schema = tg_table_schema, table = tg_table_name,
+            hint = 'Imports, edits, associations and purges run at the centre: name its database. "quake-admin region drop" makes this one an ordinary database.';
+  end if;
+  return null;
+end
+$$;
+COMMENT ON FUNCTION quake.region__refuse_write() IS 'refuses to write to a region, except for the workers of its subscription';
 CREATE FUNCTION quake.request_refresh(feed text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2831,6 +2912,19 @@ CREATE SEQUENCE quake.refresh_request_id
     NO MAXVALUE
     CACHE 1;
 COMMENT ON SEQUENCE quake.refresh_request_id IS 'numbers of requests to poll feeds now';
+CREATE TABLE quake.regional_database (
+    name text NOT NULL,
+    is_here boolean NOT NULL,
+    schema_version integer NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT regional_database_name_form CHECK ((name ~ '^[a-z][a-z0-9_]{0,39}$'::text)),
+    CONSTRAINT regional_database_schema_version_range CHECK ((schema_version >= 1))
+);
+COMMENT ON TABLE quake.regional_database IS 'databases that are copies by logical replication: in a centre its regions, in a region itself';
+COMMENT ON COLUMN quake.regional_database.name IS 'the region''s name; slot and subscription are named quake_region_ and this';
+COMMENT ON COLUMN quake.regional_database.is_here IS 'whether it is this database: then only the centre''s changes are written here';
+COMMENT ON COLUMN quake.regional_database.schema_version IS 'number of its newest migration when "quake-admin region create" last ran there';
+COMMENT ON COLUMN quake.regional_database.made_at IS 'when it became a region';
 CREATE TABLE quake.table_size (
     name text NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -3013,6 +3107,8 @@ ALTER TABLE ONLY quake.quake_version
     ADD CONSTRAINT quake_version_pkey PRIMARY KEY (transaction_id, id);
 ALTER TABLE ONLY quake.refresh_request
     ADD CONSTRAINT refresh_request_pkey PRIMARY KEY (id, feed);
+ALTER TABLE ONLY quake.regional_database
+    ADD CONSTRAINT regional_database_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY quake.table_size
     ADD CONSTRAINT table_size_pkey PRIMARY KEY (name, at);
 ALTER TABLE ONLY quake.tombstone
@@ -3047,6 +3143,7 @@ CREATE INDEX quake_withdrawn_at ON quake.quake USING btree (withdrawn_at) WHERE 
 CREATE INDEX refresh_request_done ON quake.refresh_request USING btree (id) WHERE (done_at IS NOT NULL);
 CREATE INDEX refresh_request_pending ON quake.refresh_request USING btree (feed) WHERE (done_at IS NULL);
 CREATE INDEX refresh_request_requested_at ON quake.refresh_request USING btree (requested_at);
+CREATE UNIQUE INDEX regional_database_here ON quake.regional_database USING btree (is_here) WHERE is_here;
 CREATE INDEX tombstone_deleted_at ON quake.tombstone USING btree (deleted_at);
 CREATE CONSTRAINT TRIGGER change_pending_10_number AFTER INSERT ON quake.change_pending DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION quake.change_pending__number();
 CREATE TRIGGER quake_10_refuse_code_change BEFORE UPDATE OF code ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
@@ -3063,6 +3160,48 @@ CREATE TRIGGER quake_30_note_truncate AFTER TRUNCATE ON quake.quake FOR EACH STA
 ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_truncate;
 CREATE TRIGGER quake_30_note_update AFTER UPDATE ON quake.quake REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT WHEN ((current_setting('quake.associating'::text, true) IS DISTINCT FROM 'on'::text)) EXECUTE FUNCTION quake.quake__note_for_association();
 ALTER TABLE quake.quake DISABLE TRIGGER quake_30_note_update;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.association FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.association DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.association_pin FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.association_pin DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.association_preference FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.association_preference DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.association_settings FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.association_settings DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.backfill FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.backfill DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.change_transaction FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.change_transaction DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.edit FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.edit DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.edit_transaction FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.edit_transaction DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.expiry FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.expiry DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.feed FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.feed DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.history_floor FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.history_floor DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.import FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.import DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.quake DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake_alias FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.quake_alias DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake_version FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.quake_version DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.refresh_request FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.refresh_request DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.tombstone FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.tombstone DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_20_follow BEFORE INSERT OR UPDATE ON quake.history_floor FOR EACH ROW EXECUTE FUNCTION quake.history_floor__follow();
+ALTER TABLE quake.history_floor ENABLE REPLICA TRIGGER region_20_follow;
+CREATE TRIGGER region_20_forget AFTER DELETE ON quake.import FOR EACH ROW EXECUTE FUNCTION quake.import__forget();
+ALTER TABLE quake.import ENABLE REPLICA TRIGGER region_20_forget;
+CREATE TRIGGER region_20_notify AFTER INSERT ON quake.change_transaction FOR EACH ROW EXECUTE FUNCTION quake.change_transaction__notify();
+ALTER TABLE quake.change_transaction ENABLE REPLICA TRIGGER region_20_notify;
+CREATE TRIGGER region_30_purge AFTER UPDATE ON quake.history_floor FOR EACH ROW EXECUTE FUNCTION quake.history_floor__follow();
+ALTER TABLE quake.history_floor ENABLE REPLICA TRIGGER region_30_purge;
 CREATE TRIGGER watcher_10_note_removal AFTER DELETE ON quake.watcher FOR EACH ROW EXECUTE FUNCTION quake.watcher__note_removal();
 ALTER TABLE ONLY quake.backfill_file
     ADD CONSTRAINT backfill_file_backfill FOREIGN KEY (backfill_id) REFERENCES quake.backfill(id) ON DELETE CASCADE;

@@ -131,6 +131,7 @@ package struct Migrator {
     // Usually nothing is pending, and then no lock is needed.
     let pending = try status().filter { $0.appliedAt == nil }
     guard !pending.isEmpty else { return [] }
+    try refuseBeforeRegions()
     if try Self.version(of: connection) == nil {
       try patience.transaction(
         over: connection, "create the schema", alsoAfter: Self.createdMeanwhile
@@ -150,6 +151,38 @@ package struct Migrator {
       applied.append(entry)
     }
     return applied
+  }
+
+  /// Throws if the migrations would send rows to a region that its older schema cannot take.
+  private func refuseBeforeRegions() throws {
+    guard let region = try Region.older(than: migrations.count, of: connection).first else {
+      return
+    }
+    throw StoreError(
+      .conflict, "cannot migrate \(connection.label) before its region \"\(region)\"",
+      detail: "Rows with new columns or tables would stop the region's subscription.",
+      hint: """
+        Run "quake-admin migrate" and then "quake-admin region create \(region)" of this version there. If the region \
+        is gone, drop its slot: select pg_drop_replication_slot('\(RegionTables.prefix)\(region)').
+        """)
+  }
+
+  /// At a region a migration changes rows as the subscription does: it is not refused, and the history has no change of
+  /// it, since that of the centre's migration will come.
+  private func writeAsSubscriptionAtRegion() throws {
+    guard
+      try connection.row(
+        "select to_regclass('quake.regional_database') is not null", as: Bool.self),
+      try Region.own(of: connection) != nil
+    else { return }
+    do throws(PostgresError) {
+      try connection.execute("set local session_replication_role = replica")
+    } catch {
+      guard error.sqlState == SQLState.insufficientPrivilege else { throw error }
+      throw StoreError(
+        .conflict, "only a superuser migrates a region, as \(connection.label) is",
+        hint: "Run \"quake-admin migrate\" as a superuser of the region's server.")
+    }
   }
 
   private static let ledgerTable: SQL = """
@@ -323,6 +356,7 @@ package struct Migrator {
         "select exists (select from quake.migration where version = \(migration.version))",
         as: Bool.self)
       guard !isKnown else { return nil }
+      try writeAsSubscriptionAtRegion()
       do {
         return try body()
       } catch let error as PostgresError

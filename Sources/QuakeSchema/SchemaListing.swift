@@ -142,8 +142,9 @@ package struct SchemaListing: Sendable {
       union all
       select format('trigger %I of %s', t.tgname, r.name),
              array['definition: ' || pg_get_triggerdef(t.oid, true),
-                   -- Those for associations are enabled while associations are.
-                   case when t.tgname !~ '^quake_30_note_' or t.tgenabled = 'R'
+                   -- Those for associations are enabled while associations are, and those for regions at regions.
+                   case when t.tgname !~ '^(quake_30_note|region_[0-9]+)_'
+                          or t.tgname ~ '^quake_' and t.tgenabled = 'R'
                         then 'state: ' || case t.tgenabled when 'D' then 'disabled' when 'R' then 'enabled on replicas only'
                                                            else 'enabled' end end],
              format('drop trigger %I on quake.%I', t.tgname, r.relname), false

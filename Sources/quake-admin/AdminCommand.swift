@@ -10,8 +10,8 @@ enum AdminCommand {
       StatusCommand.table, DoctorCommand.table, MigrateCommand.table, FeedsCommand.table,
       ImportsCommand.table,
       RefreshCommand.table, EventsCommand.table, AssociationsCommand.table, HistoryCommand.table,
-      WatchersCommand.table, ConsumersCommand.table, RolesCommand.table, PostGISCommand.table,
-      ServerCommand.table,
+      WatchersCommand.table, ConsumersCommand.table, RolesCommand.table, RegionCommand.table,
+      PostGISCommand.table, ServerCommand.table,
       CompleteCommand.table,
     ],
     examples: [
@@ -35,6 +35,7 @@ enum AdminCommand {
     case "watchers": try WatchersCommand.run(arguments, diagnostics)
     case "consumers": try ConsumersCommand.run(arguments, diagnostics)
     case "roles": try RolesCommand.run(arguments, diagnostics)
+    case "region": try RegionCommand.run(arguments, diagnostics)
     case "complete": try CompleteCommand.run(arguments, diagnostics)
     case "postgis": try PostGISCommand.run(arguments, diagnostics)
     default: try ServerCommand.run(arguments, diagnostics)

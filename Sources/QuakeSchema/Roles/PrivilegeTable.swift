@@ -94,6 +94,7 @@ package enum PrivilegeTable {
           "reason",
         ]
       ], columnRoles: [.purger, .monitor]),
+    table("regional_database", select: Role.granted),
     // The records of imports.
     table(
       "import", select: Role.readers + [.writer, .monitor], insert: [.writer], update: [.writer]),
@@ -219,6 +220,10 @@ package enum PrivilegeTable {
       function("quake__record_truncate()", [], isHistory: true),
       function("quake__note_for_association()", []),
       function("watcher__note_removal()", []),
+      function("region__refuse_write()", []),
+      function("change_transaction__notify()", []),
+      function("history_floor__follow()", []),
+      function("import__forget()", []),
       function("quake__refuse_code_change()", [], harmlessForPublic: true),
       function("quake__refuse_first_stored_change()", [], harmlessForPublic: true),
     ]

@@ -136,14 +136,19 @@ struct DatabaseState: Sendable {
       """
       select pg_is_in_recovery(), case
         when not pg_is_in_recovery() then
-          -- A subscription has a worker; from version 16 on it may have several.
+          -- A subscription has a worker; from version 16 on it may have several. A worker that fails again and again
+          -- gets messages, too, but has caught up with none of the publisher's positions. A region that is disabled, or
+          -- not copied yet, is not ready.
           coalesce((select max(s.lag)
-                      from (select min(coalesce(extract(epoch from clock_timestamp() - w.last_msg_send_time),
-                                                'infinity')::float8) as lag
+                      from (select min(case when p.subenabled and w.latest_end_lsn is not null
+                                             and not exists (select from pg_subscription_rel r
+                                                              where r.srsubid = p.oid and r.srsubstate <> 'r')
+                                            then extract(epoch from clock_timestamp() - w.latest_end_time)
+                                            else 'infinity' end::float8) as lag
                               from pg_subscription p
                               join pg_database d on d.oid = p.subdbid and d.datname = current_database()
                               left join pg_stat_subscription w on w.subid = p.oid and w.relid is null
-                             where p.subenabled
+                             where p.subenabled or p.subname ~ '^quake_region_'
                              group by p.oid) s), 0)
         -- While the primary sends nothing, the last transaction gets older without being late.
         when exists (select from pg_stat_wal_receiver)

@@ -10,6 +10,24 @@ package struct ServerFigures {
     /// Whether its reader lacks WAL, or soon will.
     package let isLost: Bool
     package let retainedBytes: Int64
+    /// WAL that the reader of a logical slot has not confirmed; nil for a physical slot.
+    package let behindBytes: Int64?
+    /// How long ago the server wrote what that reader confirmed last; nil if that is not known, as while it is idle.
+    package let lagSeconds: Double?
+  }
+
+  /// This database as a region: what it gets from its centre.
+  package struct Region {
+    package let name: String
+    package let isSubscribed: Bool
+    /// Whether its subscription is enabled.
+    package let isEnabled: Bool
+    /// How long ago the centre had nothing that is not here; nil if no worker has caught up since its start.
+    package let lagSeconds: Double?
+    /// How often its workers have failed.
+    package let errors: Int64
+    /// Tables whose first copy is not done.
+    package let copying: Int
   }
 
   /// A standby that is connected to this server; what is unknown is nil.
@@ -39,6 +57,8 @@ package struct ServerFigures {
   }
 
   package let slots: [Slot]
+  /// Nil if this database is no region.
+  package let region: Region?
   package let standbys: [Standby]
   /// Nil if this server is no standby.
   package let ownLag: OwnLag?
@@ -47,6 +67,7 @@ package struct ServerFigures {
 
   package init(over connection: Connection) throws(PostgresError) {
     slots = try Self.slots(over: connection)
+    region = try Self.region(over: connection)
     standbys = try Self.standbys(over: connection)
     ownLag = try Self.ownLag(over: connection)
     disk = try Self.disk(over: connection)
@@ -57,14 +78,52 @@ package struct ServerFigures {
     try connection.rows(
       """
       select slot_name, active, coalesce(wal_status, '') in ('lost', 'unreserved'),
-             coalesce(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
-                                           else pg_current_wal_lsn() end, restart_lsn), 0)::int8
+             coalesce(pg_wal_lsn_diff(w.lsn, restart_lsn), 0)::int8, pg_wal_lsn_diff(w.lsn, confirmed_flush_lsn)::int8,
+             (select extract(epoch from r.flush_lag)::float8 from pg_stat_replication r
+               where r.pid = s.active_pid and s.slot_type = 'logical')
         from pg_replication_slots s
+       cross join (select case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
+                               else pg_current_wal_lsn() end) w (lsn)
        -- Since version 17 a standby has copies of slots, which nobody reads there.
        where (to_jsonb(s) ->> 'synced')::boolean is not true
        order by slot_name
-      """, as: (String, Bool, Bool, Int64).self
-    ).map { Slot(name: $0, isActive: $1, isLost: $2, retainedBytes: $3) }
+      """, as: (String, Bool, Bool, Int64, Int64?, Double?).self
+    ).map {
+      Slot(
+        name: $0, isActive: $1, isLost: $2, retainedBytes: $3, behindBytes: $4, lagSeconds: $5)
+    }
+  }
+
+  /// This database as a region; nil if it is none or a hot standby, or the role may not know.
+  package static func region(over connection: Connection) throws(PostgresError) -> Region? {
+    guard
+      try connection.row(
+        """
+        select not pg_is_in_recovery()
+               and coalesce(has_table_privilege(to_regclass('quake.regional_database'), 'select'), false)
+        """,
+        as: Bool.self)
+    else { return nil }
+    return try connection.rows(
+      // A worker confirms what it has applied when it gets a keepalive, which the centre sends when it has nothing else.
+      // One that has just started has got one without a position.
+      """
+      select d.name, s.oid is not null, coalesce(s.subenabled, false),
+             (select max(case when w.latest_end_lsn is not null
+                              then extract(epoch from clock_timestamp() - w.latest_end_time) end)::float8
+                from pg_stat_subscription w where w.subid = s.oid and w.relid is null),
+             coalesce((select e.apply_error_count + e.sync_error_count
+                         from pg_stat_get_subscription_stats(s.oid) e), 0),
+             (select count(*) from pg_subscription_rel r where r.srsubid = s.oid and r.srsubstate <> 'r')
+        from quake.regional_database d
+        left join pg_subscription s on s.subname = 'quake_region_' || d.name
+             and s.subdbid = (select oid from pg_database where datname = current_database())
+       where d.is_here
+      """, as: (String, Bool, Bool, Double?, Int64, Int).self
+    ).first.map {
+      Region(
+        name: $0, isSubscribed: $1, isEnabled: $2, lagSeconds: $3, errors: $4, copying: $5)
+    }
   }
 
   /// The connected standbys by name, each name once.
@@ -79,8 +138,10 @@ package struct ServerFigures {
                      max(pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
                                               else pg_current_wal_lsn() end, replay_lsn))::int8 as bytes
                 from pg_stat_replication
-               -- A base backup is no standby.
+               -- A base backup is no standby, and neither is the reader of a logical slot.
                where state is distinct from 'backup'
+                 and pid not in (select l.active_pid from pg_replication_slots l
+                                  where l.slot_type = 'logical' and l.active_pid is not null)
                group by 1) s
        order by 1
       """, as: (String, Bool?, Bool?, Double?, Int64?).self

@@ -135,11 +135,11 @@ package struct StatusLimits: Sendable {
 
   /// All problems, if the schema is one that this program knows.
   package func problems(in report: StatusReport) -> [Problem] {
-    (report.changes.map { [Self.problem($0)] } ?? []) + problemsOfStore(in: report)
-      + problemsOfConsumers(in: report)
+    (report.changes.map { [Self.problem($0)] } ?? []) + problemsOfRegion(in: report.server)
+      + problemsOfStore(in: report) + problemsOfConsumers(in: report)
   }
 
-  /// All problems except those of the schema and of consumers.
+  /// All problems except those of the schema, of a region and of consumers.
   package func problemsOfStore(in report: StatusReport) -> [Problem] {
     guard let store = report.store else { return [] }
     var problems: [Problem] = []

@@ -9,7 +9,7 @@ import QuakeWorker
 /// Standbys and what holds back WAL, rows and notifications.
 extension DoctorCheck {
   static let replication = [
-    standby, slots, archive, notificationQueue, longTransactions, preparedTransactions,
+    standby, slots, region, archive, notificationQueue, longTransactions, preparedTransactions,
   ]
 
   private static let standby = DoctorCheck("standby") { patient in
@@ -98,6 +98,18 @@ extension DoctorCheck {
     }
     return .ok(
       slots.isEmpty ? "there is none" : "\(Readable.count(slots.count, "slot")), all in use")
+  }
+
+  private static let region = DoctorCheck("region") { patient in
+    guard let region = try ServerFigures.region(over: patient.connection) else {
+      return .ok("this database is no region")
+    }
+    if let problem = StatusLimits().problemsOfRegion(
+      in: try ServerFigures(over: patient.connection)
+    ).first {
+      return .problem(problem.message, problem.hint ?? "Run \"quake-admin region check\".")
+    }
+    return .ok("this is region \(region.name), which gets what its centre commits")
   }
 
   private static let archive = DoctorCheck("WAL archive") { patient in

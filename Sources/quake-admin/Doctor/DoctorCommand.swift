@@ -45,7 +45,7 @@ enum DoctorCommand {
     ])
 
   /// A line of the output.
-  private struct Line {
+  struct Line {
     let check: String
     let finding: DoctorCheck.Finding
   }
@@ -68,15 +68,22 @@ enum DoctorCommand {
     let lines = try DoctorCheck.all.map {
       Line(check: $0.name, finding: try $0.finding(patient))
     }
-    let shown = lines.filter { diagnostics.verbosity > .quiet || $0.finding.state != .ok }
-    try StandardOutput().write(
-      shown, isJSON: arguments.flag("json"), members: members(of:to:),
-      text: { text(of: $0, among: lines) })
+    let status = try write(lines, isJSON: arguments.flag("json"), diagnostics)
     if case .success(let report) = patient.report,
       report.schemaFault != nil || !report.pending.isEmpty
     {
       return .schema
     }
+    return status
+  }
+
+  /// Prints the lines, and returns the status: 1 if there is a warning or a problem.
+  static func write(
+    _ lines: [Line], isJSON: Bool, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let shown = lines.filter { diagnostics.verbosity > .quiet || $0.finding.state != .ok }
+    try StandardOutput().write(
+      shown, isJSON: isJSON, members: members(of:to:), text: { text(of: $0, among: lines) })
     return lines.contains { [.warning, .problem].contains($0.finding.state) } ? .failed : .ok
   }
 

@@ -78,6 +78,17 @@ struct StatusMetrics {
       "quake_slot_active", "Whether a replication slot is being read.",
       server.slots.map { .init($0.isActive ? 1 : 0, ["slot": $0.name]) })
     metrics.gauge(
+      "quake_slot_behind_bytes", "WAL that the reader of a logical slot has not confirmed.",
+      server.slots.filter { $0.behindBytes != nil }.map {
+        .init($0.behindBytes.map(Double.init), ["slot": $0.name])
+      })
+    metrics.gauge(
+      "quake_slot_lag_seconds", "How far the reader of a logical slot is behind.",
+      server.slots.filter { $0.lagSeconds != nil }.map {
+        .init($0.lagSeconds, ["slot": $0.name])
+      })
+    if let region = server.region { describe(region) }
+    metrics.gauge(
       "quake_standbys", "Standbys that are connected to this server.",
       [.init(Double(server.standbys.count))])
     metrics.gauge(
@@ -98,6 +109,25 @@ struct StatusMetrics {
     metrics.gauge(
       "quake_disk_free_ratio", "Free part of the disk of the database, 0 to 1.",
       [.init(server.disk?.freeShare)])
+  }
+
+  private mutating func describe(_ region: ServerFigures.Region) {
+    let labels: KeyValuePairs = ["region": region.name]
+    metrics.gauge(
+      "quake_region_running",
+      "Whether the region's subscription is enabled, has copied all tables, and has caught up since its worker started.",
+      [.init(region.isEnabled && region.copying == 0 && region.lagSeconds != nil ? 1 : 0, labels)])
+    metrics.gauge(
+      "quake_region_lag_seconds", "Time since the region had all that its centre had.",
+      [.init(region.lagSeconds, labels)])
+    metrics.gauge(
+      "quake_region_copying_tables", "Tables of the region whose first copy is not done.",
+      [.init(Double(region.copying), labels)])
+    metrics.begin(
+      "quake_region_errors_total", .counter,
+      "How often workers of the region's subscription failed.")
+    metrics.value(
+      "quake_region_errors_total", [("region", region.name)], Double(region.errors))
   }
 
   private mutating func describeFeeds(_ store: StoreStatus) {

@@ -83,6 +83,8 @@ struct StatusText {
     list.add("server", "PostgreSQL \(report.serverVersion)\(role)")
     list.add("embedded", report.embedded.map { "yes, in \($0)" } ?? "no")
     list.add("schema", schema)
+    if let region = report.server.region { list.add("region", text(of: region)) }
+    for slot in report.server.slots { list.add("slot \(slot.name)", text(of: slot)) }
     guard let store = report.store else { return list.text }
     list.add("newest token", store.newest.map { "\($0.token), \(ago($0.at, store))" } ?? "none")
     list.add("last import", store.lastImport.map { imported($0, store) } ?? "none")
@@ -104,6 +106,28 @@ struct StatusText {
       "largest tables",
       store.tables.prefix(Self.largest).map { size(of: $0, store) }.joined(separator: "; "))
     return list.text
+  }
+
+  private func text(of region: ServerFigures.Region) -> String {
+    let state =
+      !region.isSubscribed
+      ? "no subscription"
+      : !region.isEnabled
+        ? "disabled"
+        : region.copying > 0
+          ? "copying \(Readable.count(region.copying, "table"))"
+          : region.lagSeconds.map {
+            "had all of its centre \(Readable.duration(Duration(lag: max($0, 0)))) ago"
+          } ?? "not connected to its centre"
+    let failures = "workers failed \(Readable.count(Int(region.errors), "time"))"
+    return "\(region.name), \(state)" + (region.errors == 0 ? "" : "; \(failures)")
+  }
+
+  private func text(of slot: ServerFigures.Slot) -> String {
+    let behind = slot.behindBytes.map { "\(Readable.bytes(Int($0))) behind, " } ?? ""
+    let lag = slot.lagSeconds.map { "\(Readable.duration(Duration(lag: $0))) late, " } ?? ""
+    return (slot.isLost ? "lost WAL, " : "") + (slot.isActive ? "" : "not read, ") + behind + lag
+      + "keeps \(Readable.bytes(Int(slot.retainedBytes))) of WAL"
   }
 
   /// The number of consumers, how many of them are in which state, and what they owe.

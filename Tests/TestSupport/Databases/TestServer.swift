@@ -31,6 +31,35 @@ package final class TestServer: Sendable {
     }
   }()
 
+  /// A server whose databases have regions.
+  package static let centre: TestServer = replicating("centre") {
+    TestServer.stop(TestServer.centre)
+  }
+
+  /// A server of regions.
+  package static let region: TestServer = replicating("region") {
+    TestServer.stop(TestServer.region)
+  }
+
+  /// A server that sends or takes logical replication. Several databases do so at a time, and a worker that has failed
+  /// tries again soon.
+  private static func replicating(_ name: String, _ stop: @convention(c) () -> Void) -> TestServer {
+    do {
+      let server = try TestServer(
+        binDirectory: getenv("QUAKE_PG_BIN").map { String(cString: $0) }, name: name,
+        settings: [
+          "wal_level": "logical", "max_replication_slots": "50", "max_wal_senders": "50",
+          "max_logical_replication_workers": "40", "max_worker_processes": "60",
+          "max_sync_workers_per_subscription": "4", "wal_retrieve_retry_interval": "200ms",
+          "max_connections": "100",
+        ])
+      atexit(stop)
+      return server
+    } catch {
+      preconditionFailure("could not start PostgreSQL as a \(name): \(error)")
+    }
+  }
+
   /// The server itself.
   package let server: EmbeddedServer
   /// The path of its `psql`.
@@ -49,7 +78,7 @@ package final class TestServer: Sendable {
     atexit { TestServer.stop(TestServer.shared) }
   }
 
-  private init(binDirectory: String?, name: String) throws {
+  private init(binDirectory: String?, name: String, settings: [String: String] = [:]) throws {
     var options = EmbeddedServer.Options(home: TestFolders.path(name))
     options.binDirectory = binDirectory
     // The data need not survive a power failure.
@@ -60,7 +89,7 @@ package final class TestServer: Sendable {
       "autovacuum_naptime": "1h",
       // For the tests of prepared transactions.
       "max_prepared_transactions": "20",
-    ]
+    ].merging(settings) { $1 }
     server = try EmbeddedServer(options)
     try server.start()
     psqlPath = try server.psqlPath

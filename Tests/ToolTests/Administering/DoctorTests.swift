@@ -51,7 +51,8 @@ import Testing
 
   private static let checks = [
     "version", "settings", "extensions", "connections", "pooler", "TLS", "clock", "disk", "standby",
-    "slots", "WAL archive", "notification queue", "long transactions", "prepared transactions",
+    "slots", "region", "WAL archive", "notification queue", "long transactions",
+    "prepared transactions",
     "schema", "privileges", "constraints", "indexes", "encoding", "collations", "bloat",
     "transaction ids", "feeds and watchers", "consumers",
   ]

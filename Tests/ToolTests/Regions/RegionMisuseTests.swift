@@ -1,0 +1,159 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a region says when somebody uses it in a wrong way; docs/regions.md has the table.
+@Suite struct RegionMisuseTests {
+  @Test func aRegionThatStoppedSaysSoEverywhere() throws {
+    let scene = try RegionScene.made()
+    try scene.waitUntilWell()
+    let server = try ServerProcess(scene.region)
+    try eventually("the server is ready") {
+      try server.get("/readyz?max-lag=1h").status == 200
+    }
+    let connection = try scene.region.connect()
+    try connection.run("alter subscription quake_region_\(scene.name) disable")
+    try eventually("its worker has ended") {
+      try server.get("/readyz?max-lag=1h").status == 503
+    }
+    #expect(try server.get("/readyz").status == 200)
+    try server.stop()
+    let words = "the subscription of region \(scene.name) is disabled"
+    let status = try Tools.run("quake-admin", ["status"] + scene.region.option)
+    #expect(status.status == 1 && status.errors.contains(words), "\(status.errors)")
+    let metrics = try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option)
+    #expect(metrics.output.contains("quake_region_running{region=\"\(scene.name)\"} 0"))
+    let doctor = try Tools.run("quake-admin", ["doctor"] + scene.region.option)
+    #expect(doctor.output.contains("problem: region: \(words)"), "\(doctor.output)")
+    #expect(try scene.check("subscription").found == words)
+    #expect(try scene.create().status == 0)
+    try scene.waitUntilWell()
+  }
+
+  @Test func anErrorOfTheWorkersIsNamedUntilItIsMended() throws {
+    let scene = try RegionScene.made()
+    // The owner of the centre adds a column there first.
+    try scene.centre.psql("alter table quake.quake add column note text")
+    #expect(try scene.check("columns").found.contains("lacks note of quake.quake"))
+    try scene.write(1)
+    try eventually("the worker has failed") {
+      try scene.region.value("select sum(apply_error_count) from pg_stat_subscription_stats") != "0"
+    }
+    try eventually("the region is not connected for long enough to be caught") {
+      try scene.check("subscription").found.contains("is not connected to its centre; its workers")
+    }
+    try scene.region.psql("alter table quake.quake add column note text")
+    try scene.waitForRegion()
+
+    // A table of the publication is forgotten, and triggers are switched off.
+    try scene.centre.psql("alter publication quake_region drop table quake.tombstone")
+    #expect(try scene.check("publications").found == "quake_region lacks quake.tombstone")
+    try scene.region.psql(
+      """
+      alter table quake.quake disable trigger region_10_refuse_write;
+      alter table quake.change_transaction enable trigger region_20_notify;
+      """)
+    #expect(try scene.check("triggers").found.hasPrefix("2 triggers of the region not enabled"))
+    #expect(try scene.create().status == 0)
+    try scene.waitUntilWell()
+    try scene.write(1)
+    try scene.waitForRegion()
+  }
+
+  @Test func aSubscriptionMadeAnewIsACopyOrAnError() throws {
+    let scene = try RegionScene.made()
+    let subscription = "quake_region_\(scene.name)"
+    // By hand, without a copy.
+    let connection = try scene.region.connect()
+    try connection.run("drop subscription \(subscription)")
+    #expect(try scene.check("subscription").found.contains("has no subscription"))
+    #expect(throws: (any Error).self) { try connection.run("delete from quake.quake") }
+    try scene.write(2)
+    try connection.run(
+      """
+      create subscription \(subscription) connection '\(scene.centre.conninfo.replacing("'", with: "''"))'
+        publication quake_region, quake_region_history with (copy_data = false)
+      """)
+    try scene.write(1)
+    try scene.waitForRegion()
+    let history = try scene.check("history")
+    #expect(history.state == "problem" && history.found.contains("history diverged at token 3."))
+    let watch = try Tools.run(
+      "quake-watch", ["--from-start", "--no-follow"] + scene.region.option)
+    #expect(watch.status == 65 && watch.errors.contains("history diverged"), "\(watch.errors)")
+    try scene.run("create", scene.name, "--centre", scene.centre.conninfo, "--anew")
+      .requireSuccess()
+    try scene.waitUntilWell()
+    #expect(try scene.centre.history() == scene.region.history())
+
+    // The slot is lost, as in a failover without failover slots.
+    try connection.run("alter subscription \(subscription) disable")
+    try connection.run("alter subscription \(subscription) set (slot_name = none)")
+    try eventually("the slot is not read") {
+      try scene.centre.value(
+        "select active::text from pg_replication_slots where slot_name = '\(subscription)'")
+        == "false"
+    }
+    try scene.centre.connect().run("select pg_drop_replication_slot('\(subscription)')")
+    #expect(try scene.check("slot").found.contains("the centre has no slot \(subscription)"))
+    let again = try scene.create()
+    #expect(again.status == 1 && again.errors.contains("Add --anew"), "\(again.errors)")
+    try scene.create("--anew").requireSuccess()
+    try scene.waitUntilWell()
+  }
+
+  @Test func whatCannotBeARegionIsRefused() throws {
+    let scene = try RegionScene.made()
+    func expect(_ words: String, _ arguments: [String], at database: TestDatabase) throws {
+      let outcome = try Tools.run("quake-admin", ["region"] + arguments + database.option)
+      #expect(outcome.status != 0 && outcome.errors.contains(words), "\(outcome.errors)")
+    }
+    let other = try TestDatabase(on: .region)
+    let toCentre = ["--centre", scene.centre.conninfo]
+    try expect("cannot be its own region", ["create", "own"] + toCentre, at: scene.centre)
+    try expect(
+      "is itself a region", ["create", "far", "--centre", scene.region.conninfo], at: other)
+    try expect("already", ["create", "second"] + toCentre, at: scene.region)
+    try expect(
+      "is the centre of region", ["create", "up", "--centre", other.conninfo], at: scene.centre)
+    try expect("is no name of a region", ["create", "Bad Name"] + toCentre, at: other)
+    try expect("--centre is needed", ["create", "eu"], at: other)
+    try expect("which is in use", ["create", scene.name] + toCentre, at: other)
+    let plain = try TestDatabase()
+    try expect("wal_level", ["create", "eu", "--centre", plain.conninfo], at: other)
+    try other.psql("insert into quake.quake (code, time) values ('own', now())")
+    try expect("has events or a history of its own", ["create", "eu"] + toCentre, at: other)
+    try expect("is no region", ["check"], at: other)
+    try expect(
+      "is the centre of", "drop --yes".split(separator: " ").map(String.init), at: scene.centre)
+    // What a refused command has done at the centre is nothing.
+    #expect(try scene.centre.value("select count(*) from quake.regional_database") == "1")
+    // Nothing of it makes the centre's own writers pay or fail.
+    try scene.centre.psql(
+      """
+      alter table quake.quake enable trigger all; alter table quake.quake_version enable trigger all;
+      alter table quake.change_transaction enable trigger all; alter table quake.history_floor enable trigger all;
+      insert into quake.quake (code, time) values ('restored', now());
+      """)
+
+    // The centre waits for its regions, which migrate first.
+    let script =
+      "alter table quake.quake add column later text; update quake.quake set later = code;"
+    let refused = try #require(throws: (any Error).self) {
+      try scene.centre.migrateToNextRelease([script])
+    }
+    #expect("\(refused)".contains("before its region \"\(scene.name)\""))
+    try scene.region.migrateToNextRelease([script])
+    #expect(throws: (any Error).self) { try scene.centre.migrateToNextRelease([script]) }
+    let version = try scene.region.value("select max(version) from quake.migration")
+    try scene.centre.psql("update quake.regional_database set schema_version = \(version)")
+    try scene.centre.migrateToNextRelease([script])
+    try scene.write(1)
+    try scene.waitForRegion()
+  }
+}
+
+extension ToolProcess.Outcome {
+  /// Fails the test with what the tool said.
+  func requireSuccess() throws { try #require(status == 0, "\(errors)") }
+}

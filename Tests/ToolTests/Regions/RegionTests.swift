@@ -1,0 +1,170 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A region answers as its centre does, and takes nothing from anybody else.
+@Suite struct RegionTests {
+  @Test func readersOfARegionGetTheBytesOfItsCentre() throws {
+    let scene = try RegionScene()
+    let folder = try TemporaryFolder()
+    let feed = try folder.write("a.geojson", Feeds.collection(count: 20))
+    try Tools.succeed("quake-ingest", ["import", feed] + scene.centre.option)
+    try Tools.succeed(
+      "quake-admin",
+      ["events", "set", "magnitude=5.0", "us1", "--author", "alice", "--yes"] + scene.centre.option)
+    let made = try scene.create()
+    try #require(made.status == 0, "\(made.errors)")
+    #expect(made.output.contains("is region \"\(scene.name)\" of"))
+
+    // They were started before the changes, and are told of each.
+    let watchers = try [scene.centre, scene.region].map {
+      try Tools.start("quake-watch", ["--json", "--from-start"] + $0.option)
+    }
+    var lines = try watchers.map { try $0.lines(21) }
+    let next = try folder.write(
+      "b.geojson", Feeds.collection(count: 25, magnitude: "2.7", generated: 1_700_000_200_000))
+    try Tools.succeed("quake-ingest", ["import", next] + scene.centre.option)
+    try scene.centre.psql(
+      """
+      begin; set local quake.author = 'bob';
+      delete from quake.quake where code = 'us3'; update quake.quake set place = 'Ω' where code = 'us4'; commit;
+      truncate quake.quake;
+      insert into quake.quake (code, time) values ('after', '2026-11-20 13:00Z');
+      """)
+    let count = Int(try scene.centre.value("select count(*) from quake.changes_since('0')")) ?? 0
+    for (index, watcher) in watchers.enumerated() { lines[index] += try watcher.lines(count - 21) }
+    #expect(lines[0] == lines[1])
+
+    // A cursor moves in the middle, and back.
+    let token = try #require(try JSONLine(lines[0][30]).string("token"))
+    let rest = try scene.both("quake-watch", "--json", "--after", token, "--no-follow")
+    #expect(rest.centre == rest.region && !rest.region.isEmpty)
+    for arguments in [["list", "--json"], ["versions", "us4", "--json"], ["diff", token, "now"]] {
+      let answers = try [scene.centre, scene.region].map {
+        try Tools.succeed("quake-query", arguments + $0.option).output
+      }
+      #expect(answers[0] == answers[1] && !answers[0].isEmpty, "\(arguments)")
+    }
+    try Tools.succeed("quake-query", ["verify"] + scene.region.option)
+    let servers = try [scene.centre, scene.region].map { try ServerProcess($0) }
+    for path in ["/v1/quakes?limit=100", "/v1/quakes/after/versions", "/v1/table"] {
+      let answers = try servers.map { try $0.get(path) }
+      #expect(answers[0].status == 200 && answers[0].text == answers[1].text, "\(path)")
+    }
+    for server in servers { try server.stop() }
+
+    try scene.waitUntilWell()
+    let again = try scene.create()
+    #expect(again.status == 0 && again.output.contains("is as it should be"), "\(again.errors)")
+  }
+
+  @Test func localWritersAreRefusedAndToldWhatToDo() throws {
+    let scene = try RegionScene.made()
+    let folder = try TemporaryFolder()
+    let file = try folder.write("a.geojson", Feeds.collection(count: 2))
+    let commands: [(String, [String])] = [
+      ("quake-ingest", ["import", file]),
+      ("quake-ingest", ["run", "--once", "--feed", file]),
+      ("quake-admin", ["events", "set", "magnitude=5", "us1", "--yes"]),
+      ("quake-admin", ["events", "delete", "us1", "--yes"]),
+      ("quake-admin", ["associations", "enable"]),
+      ("quake-admin", ["history", "purge", "--before", "now", "--yes"]),
+    ]
+    for (tool, arguments) in commands {
+      let outcome = try Tools.run(tool, arguments + scene.region.option)
+      #expect(
+        outcome.status != 0 && outcome.errors.contains("cannot write to region \"\(scene.name)\"")
+          && outcome.errors.contains("run at the centre"),
+        "\(tool) \(arguments): \(outcome.ending) \(outcome.errors)")
+    }
+    let connection = try scene.region.connect()
+    for statement in [
+      "insert into quake.quake (code, time) values ('local', now())", "truncate quake.quake",
+      "delete from quake.quake_version", "update quake.history_floor set token = 1",
+    ] {
+      #expect(throws: (any Error).self) { try connection.run(statement) }
+    }
+    // What a reader has is its own.
+    try Tools.succeed(
+      "quake-watch", ["--name", "w", "--from-start", "--no-follow"] + scene.region.option)
+    #expect(
+      try scene.both("quake-query", "list").centre == scene.both("quake-query", "list").region)
+
+    let dropped = try scene.run("drop", "--yes")
+    #expect(dropped.status == 0 && dropped.errors.isEmpty, "\(dropped.errors)")
+    #expect(
+      try scene.centre.value(
+        """
+        select (select count(*) from pg_replication_slots where slot_name like '%\(scene.name)')
+             + (select count(*) from pg_publication) + (select count(*) from quake.regional_database)
+        """) == "0")
+    let next = try folder.write("b.geojson", Feeds.collection(count: 2, from: 50))
+    try Tools.succeed("quake-ingest", ["import", next] + scene.region.option)
+    try scene.region.psql("insert into quake.quake (code, time) values ('local', now())")
+    try Tools.succeed("quake-query", ["verify"] + scene.region.option)
+    #expect(try scene.region.value("select split_part(quake.latest_token(), '.', 1)") == "5")
+    #expect(try scene.run("check").errors.contains("is no region"))
+  }
+
+  @Test func aPurgeAtTheCentreLeavesWhatACursorOfTheRegionNeeds() throws {
+    let scene = try RegionScene.made()
+    let watch = ["--name", "slow", "--json", "--no-follow", "--from-start"]
+    #expect(try Tools.succeed("quake-watch", watch + scene.region.option).lines.count == 3)
+    let connection = try scene.centre.connect()
+    for magnitude in 4..<8 {
+      try connection.run("update quake.quake set magnitude = \(magnitude)")
+    }
+    try scene.waitForRegion()
+    func purge() throws {
+      try Tools.succeed(
+        "quake-admin", ["history", "purge", "--before", "now", "--yes"] + scene.centre.option)
+      // The row of this transaction arrives after those of the purge.
+      try scene.write(1)
+      try scene.waitForRegion()
+    }
+    func state(_ database: TestDatabase) throws -> [String] {
+      try database.column(
+        """
+        select format('%s %s', token, purged_to) from quake.history_floor
+        union all select format('%s %s %s', transaction_id, id, code) from quake.quake_version
+        union all select format('%s %s', token, nonce) from quake.change_transaction order by 1
+        """)
+    }
+    try purge()
+    #expect(try scene.centre.value("select token from quake.history_floor") == "7")
+    #expect(try scene.region.value("select token from quake.history_floor") == "3")
+    // The changes are still there that only this watcher needs.
+    let late = try Tools.succeed("quake-watch", watch + scene.region.option)
+    #expect(late.lines.count == 4 * 3 + 1)
+    try connection.run("update quake.quake set magnitude = 8")
+    try scene.waitForRegion()
+    try Tools.succeed("quake-watch", watch + scene.region.option)
+    try purge()
+    #expect(try state(scene.centre) == state(scene.region))
+    #expect(try scene.region.value("select token from quake.history_floor") == "9")
+    try Tools.succeed("quake-query", ["verify"] + scene.region.option)
+  }
+
+  @Test func theRolesOfARegionReadIt() throws {
+    let scene = try RegionScene.made()
+    let prefix = scene.name + "_"
+    try Tools.succeed(
+      "quake-admin", ["roles", "create", "--prefix", prefix] + scene.region.option)
+    defer {
+      _ = try? Tools.run(
+        "quake-admin", ["roles", "drop", "--yes", "--prefix", prefix] + scene.region.option)
+    }
+    try scene.write(1)
+    try scene.waitForRegion()
+    let reader = scene.region.conninfo + " user=\(prefix)reader"
+    #expect(try Tools.succeed("quake-query", ["list", "-d", reader]).lines.count == 4)
+    #expect(try Tools.run("quake-admin", ["status", "-d", reader]).output.contains("had all of"))
+    // The subscription's worker goes on with tables of another owner, and the rows of a purge.
+    try Tools.succeed(
+      "quake-admin", ["history", "purge", "--before", "now", "--yes"] + scene.centre.option)
+    try scene.write(1)
+    try scene.waitForRegion()
+    #expect(try scene.region.value("select token from quake.history_floor") == "4")
+    try scene.waitUntilWell()
+  }
+}
