@@ -36,6 +36,7 @@ package enum RegionTables {
     ("watcher_removal", .own("it belongs to the cursors")),
     ("consumer", .own("a consumer that ran in both places would deliver twice")),
     ("conversation", .own("it belongs to the consumers")),
+    ("conversation_past", .own("it belongs to the consumers")),
     ("conversation_event", .own("it belongs to the consumers")),
     ("delivery", .own("it belongs to the consumers")),
     ("feed", .own("workers poll feeds at the centre, and its addresses and lock keys are private")),
