@@ -80,7 +80,7 @@ package enum RegionTables {
   package static let prefix = "quake_region_"
 
   /// The migration that made regions.
-  package static let firstSchema = 22
+  package static let firstSchema = 23
 
   private static func tables(_ treatment: Treatment) -> [String] {
     all.filter { $0.treatment == treatment }.map { "quake.\($0.name)" }.sorted()
