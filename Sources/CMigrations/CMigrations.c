@@ -71,6 +71,9 @@ static const unsigned char migration_0020[] = {
 static const unsigned char migration_0021[] = {
 #embed "../../migrations/0021_consumers.sql"
 };
+static const unsigned char migration_0022[] = {
+#embed "../../migrations/0022_past.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -95,6 +98,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0019_feeds_and_retention.sql", migration_0019),
     MIGRATION("0020_losses.sql", migration_0020),
     MIGRATION("0021_consumers.sql", migration_0021),
+    MIGRATION("0022_past.sql", migration_0022),
 };
 
 const struct quake_migration *quake_migration(size_t index) {
