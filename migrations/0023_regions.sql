@@ -55,6 +55,7 @@ begin
   foreach name in array array[
     'quake', 'quake_version', 'change_transaction', 'history_floor', 'quake_alias', 'tombstone', 'import', 'edit',
     'edit_transaction', 'association', 'association_pin', 'association_preference', 'association_settings',
+    'past_place', 'past_day', 'past_noted',
     -- These are the region's own. Workers, imports and requests write to them first.
     'feed', 'backfill', 'refresh_request', 'expiry']
   loop
@@ -102,6 +103,7 @@ begin
   if tg_when = 'AFTER' then
     -- The centre's purge moves its own row after each 2,000 versions.
     perform quake.purge_history(20000);
+    delete from quake.past_place p where p.token <= new.token;
     return null;
   end if;
   if tg_op = 'INSERT' then  -- the first copy, which may hold more than the centre's purge has left

@@ -199,6 +199,114 @@ CREATE FUNCTION quake.as_of(p_time timestamp with time zone) RETURNS SETOF quake
   select * from quake.as_of(quake.token_at(p_time))
 $$;
 COMMENT ON FUNCTION quake.as_of(p_time timestamp with time zone) IS 'the events as they were at a time, by the server''s clock';
+CREATE FUNCTION quake.as_of(p_token text, p_earliest timestamp with time zone, p_end timestamp with time zone, p_cells integer[] DEFAULT NULL::integer[]) RETURNS SETOF quake.event
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $_$
+declare
+  number bigint := quake.token_number(p_token);
+  reach bigint := quake.past__reach(number);
+begin
+  if reach is null then
+    return query
+      select q.* from quake.as_of(p_token) q
+       where (p_earliest is null or q.time >= p_earliest) and (p_end is null or q.time < p_end)
+         and (p_cells is null or quake.quake__cell(q.longitude, q.latitude) = any (p_cells));
+    return;
+  end if;
+  if number <= reach then
+    select least(p_end, (max(d.day) + 1)::timestamp at time zone 'UTC') into p_end
+      from quake.past_day d where d.token <= number;
+  end if;
+  -- "execute" plans the statement for these values.
+  return query execute $query$
+    select n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type,
+           n.place, n.time, n.updated, n.longitude, n.latitude, n.depth, n.title, n.url,
+           n.detail, n.felt, n.cdi, n.mmi, n.alert, n.tsunami, n.sig, n.nst,
+           n.dmin, n.rms, n.gap, n.ids, n.sources, n.types, n.as_of, n.validated,
+           n.withdrawn_at, n.superseded_by, n.first_stored
+      from (
+        -- Of the present events, and of those that left, those of the days that had any by then, if the notes reach
+        -- the token. Without cells, the days lead to the events.
+        select q.code
+          from quake.past_day d
+         cross join lateral (
+            select q.code from quake.quake q
+             where q.time >= d.day::timestamp at time zone 'UTC'
+               and q.time < (d.day + 1)::timestamp at time zone 'UTC'
+            offset 0) q
+         where $5 is null and $1 <= $2 and d.token <= $1
+           and ($3 is null or d.day >= ($3 at time zone 'UTC')::date)
+           and ($4 is null or d.day <= ($4 at time zone 'UTC')::date)
+        union
+        select q.code from quake.quake q
+         where ($5 is not null or $1 > $2)
+           and ($3 is null or q.time >= date_trunc('day', $3, 'UTC'))
+           and ($4 is null or q.time < date_trunc('day', $4, 'UTC') + interval '1 day')
+           and ($5 is null or quake.quake__cell(q.longitude, q.latitude) = any ($5))
+           and ($1 > $2 or (q.time at time zone 'UTC')::date in (
+                  select d.day from quake.past_day d where d.token <= $1))
+        union
+        select p.code from quake.past_place p
+         where p.token > $1
+           and ($3 is null or p.day >= ($3 at time zone 'UTC')::date)
+           and ($4 is null or p.day <= ($4 at time zone 'UTC')::date)
+           and ($5 is null or p.cell = any ($5))
+           and ($1 > $2 or p.day in (select d.day from quake.past_day d where d.token <= $1))
+        union
+        select v.code
+          from quake.change_transaction t
+         cross join lateral (
+            select v.code from quake.quake_version v
+             where v.transaction_id = t.transaction_id
+               and (v.op = 'delete' or v.op = 'update' and v.changed && '{time,longitude,latitude}')
+            offset 0) v
+         where t.token > greatest($1, $2) and t.updated + t.deleted > 0) c
+     cross join lateral (
+        select * from quake.quake_version v
+         where v.code = c.code
+           and (select t.token from quake.change_transaction t where t.transaction_id = v.transaction_id) <= $1
+         order by v.id desc limit 1) n
+     where n.op <> 'delete'
+       and n.id > coalesce((select max(e.id) from quake.quake_version e where e.op = 'truncate'), 0)
+       and ($3 is null or n.time >= $3) and ($4 is null or n.time < $4)
+       and ($5 is null or quake.quake__cell(n.longitude, n.latitude) = any ($5))
+    $query$ using number, reach, p_earliest, p_end, p_cells;
+end
+$_$;
+COMMENT ON FUNCTION quake.as_of(p_token text, p_earliest timestamp with time zone, p_end timestamp with time zone, p_cells integer[]) IS 'of the events as they were just after the transaction of a token, those with origin times from one time to before another and epicentres in cells of the map (quake__box_cells, quake__circle_cells); null: any. With the notes of note_past it takes as long as these events need, however long the history is';
+CREATE FUNCTION quake.as_of__window(p_token text, p_end timestamp with time zone, p_events bigint) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+  number bigint := quake.token_number(p_token);
+  reach bigint := quake.past__reach(number);
+  top timestamptz := coalesce(p_end, 'infinity');
+begin
+  if reach is null then
+    return null;
+  end if;
+  if number <= reach then
+    -- Leaves out the days that had no event by then.
+    select least(top, (d.day + 1)::timestamp at time zone 'UTC') into top
+      from quake.past_day d
+     where d.day <= ((top - interval '1 microsecond') at time zone 'UTC')::date and d.token <= number
+     order by d.day desc limit 1;
+    if not found then
+      return null;
+    end if;
+  end if;
+  return date_trunc('day', greatest(
+    (select q.time from quake.quake q where q.time < top order by q.time desc offset p_events limit 1),
+    (select p.day::timestamp at time zone 'UTC' from quake.past_place p
+      where p.day < (top at time zone 'UTC')::date and p.token > number
+      order by p.day desc offset p_events limit 1)), 'UTC');
+end
+$$;
+COMMENT ON FUNCTION quake.as_of__window(p_token text, p_end timestamp with time zone, p_events bigint) IS 'private: an origin time before another one, with about so many events in between as of a token, or more of them; null: there are fewer before it';
 CREATE FUNCTION quake.as_of_feed(p_time timestamp with time zone) RETURNS SETOF quake.event
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1086,6 +1194,68 @@ CREATE FUNCTION quake.moment(magnitude double precision) RETURNS double precisio
  SELECT power((10)::double precision, (((1.5)::double precision * magnitude) + (9.1)::double precision)) AS power;
 END;
 COMMENT ON FUNCTION quake.moment(magnitude double precision) IS 'seismic moment in newton metres, as if the magnitude were a moment magnitude: 10^(1.5 M + 9.1) (Hanks and Kanamori, 1979)';
+CREATE FUNCTION quake.note_past(p_rows integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+  floor bigint;
+  place quake.past_noted;
+  portion record;
+begin
+  select f.token into floor from quake.history_floor f;
+  select n.* into place from quake.past_noted n
+   where n.version is not null or exists (select from quake.change_transaction t where t.token > n.token)
+         or exists (select from quake.past_place p where p.token <= floor)
+     for update skip locked;
+  if not found then
+    return true;  -- there is nothing to do, or another session does it
+  end if;
+  with passed as materialized (
+    select t.token, v.*
+      from (select t.token, t.transaction_id from quake.change_transaction t
+             where t.token >= place.token + (place.version is null)::integer
+             order by t.token limit p_rows + 1) t
+     cross join lateral (
+        select v.id, v.code, v.op, v.changed, (v.time at time zone 'UTC')::date as day,
+               quake.quake__cell(v.longitude, v.latitude) as cell
+          from quake.quake_version v
+         where v.transaction_id = t.transaction_id
+           and v.id > case when t.token = place.token then place.version else 0 end
+         order by v.id limit p_rows) v
+     order by t.token, v.id limit p_rows
+  ), day as (
+    insert into quake.past_day (day, token)
+    select p.day, min(p.token) from passed p where p.op in ('insert', 'update') group by p.day
+    on conflict (day) do nothing
+  ), place as (
+    insert into quake.past_place (token, version, code, day, cell)
+    select p.token, p.id, p.code, o.day, o.cell
+      from passed p
+     cross join lateral (
+        select v.op, (v.time at time zone 'UTC')::date as day,
+               quake.quake__cell(v.longitude, v.latitude) as cell
+          from quake.quake_version v where v.code = p.code and v.id < p.id order by v.id desc limit 1) o
+     where (p.op = 'delete' or p.op = 'update' and p.changed && '{time,longitude,latitude}')
+       and o.op <> 'delete' and (p.op = 'delete' or o.day <> p.day or o.cell is distinct from p.cell)
+  )
+  select count(*) as size, (array_agg(p.token order by p.token desc, p.id desc))[1] as token,
+         (array_agg(p.id order by p.token desc, p.id desc))[1] as version
+    into portion from passed p;
+  update quake.past_noted n
+     set token = portion.token, version = case when portion.size = p_rows then portion.version end
+   where portion.size > 0;
+  -- No question asks for the time before the floor.
+  delete from quake.past_place p
+   where (p.token, p.version) in (select o.token, o.version from quake.past_place o
+                                   where o.token <= floor order by o.token, o.version limit p_rows);
+  return portion.size < p_rows and not found;
+end
+$$;
+COMMENT ON FUNCTION quake.note_past(p_rows integer) IS 'notes the places that events have left in the next versions of the history, at most so many, and deletes notes from before the floor; returns whether nothing is left to do';
 CREATE FUNCTION quake.note_table_sizes() RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1130,6 +1300,22 @@ CREATE FUNCTION quake.others(code text) RETURNS text[]
    WHERE ((a.preferred = others.code) AND (a.code <> others.code));
 END;
 COMMENT ON FUNCTION quake.others(code text) IS 'the events of other sources that are the same earthquake as this preferred event; null: none';
+CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select case
+    when exists (select from quake.quake_version v
+                   join quake.change_transaction t on t.transaction_id = v.transaction_id
+                  where v.op = 'truncate' and t.token > p_number) then null
+    -- To look at more changes one by one takes longer than reading the history of a small store.
+    when (select coalesce(sum(l.changes), 0)
+            from (select t.inserted + t.updated + t.deleted as changes from quake.change_transaction t
+                   where t.token > greatest(p_number, n.number) order by t.token limit 50000) l) > 50000 then null
+    else n.number end
+    from (select coalesce((select p.token - (p.version is not null)::integer from quake.past_noted p), 0)) n (number)
+$$;
+COMMENT ON FUNCTION quake.past__reach(p_number bigint) IS 'private: the number up to which past_place and past_day answer a question about a token; null: only the whole history answers it';
 CREATE FUNCTION quake.purge_edits(p_age interval, p_rows integer) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2849,6 +3035,37 @@ COMMENT ON COLUMN quake.migration.sha256 IS 'SHA-256 of the file, hexadecimal';
 COMMENT ON COLUMN quake.migration.applied_at IS 'when it was applied';
 COMMENT ON COLUMN quake.migration.program IS 'program and version that applied it';
 COMMENT ON COLUMN quake.migration.oldest_schema IS 'the oldest schema whose programs may go on after this step; null: only programs that know the step';
+CREATE TABLE quake.past_day (
+    day date NOT NULL,
+    token bigint NOT NULL
+);
+COMMENT ON TABLE quake.past_day IS 'when the history first had an event of each day, for questions about the past; note_past derives it from the history';
+COMMENT ON COLUMN quake.past_day.day IS 'day of an origin time, in UTC';
+COMMENT ON COLUMN quake.past_day.token IS 'number of the first transaction after which an event had an origin time of that day';
+CREATE TABLE quake.past_noted (
+    single boolean DEFAULT true NOT NULL,
+    token bigint DEFAULT 0 NOT NULL,
+    version bigint,
+    CONSTRAINT past_noted_single CHECK (single)
+);
+COMMENT ON TABLE quake.past_noted IS 'how far past_place and past_day follow the history: one row';
+COMMENT ON COLUMN quake.past_noted.single IS 'always true, so that there is one row only';
+COMMENT ON COLUMN quake.past_noted.token IS 'number of the last transaction that is noted, whole or in part';
+COMMENT ON COLUMN quake.past_noted.version IS 'the last version of that transaction that is noted; null: all are';
+CREATE TABLE quake.past_place (
+    token bigint NOT NULL,
+    version bigint NOT NULL,
+    code text NOT NULL,
+    day date NOT NULL,
+    cell integer,
+    CONSTRAINT past_place_text_length CHECK ((octet_length(code) <= 1024))
+);
+COMMENT ON TABLE quake.past_place IS 'days and cells that events have left, for questions about the past; note_past derives it from the history';
+COMMENT ON COLUMN quake.past_place.token IS 'number of the transaction that moved or deleted the event';
+COMMENT ON COLUMN quake.past_place.version IS 'the version that did (quake_version.id)';
+COMMENT ON COLUMN quake.past_place.code IS 'the event''s code';
+COMMENT ON COLUMN quake.past_place.day IS 'day of the origin time that it had before, in UTC';
+COMMENT ON COLUMN quake.past_place.cell IS 'cell of the map in which its epicentre lay before; null: it had none';
 CREATE TABLE quake.quake_alias (
     id text NOT NULL,
     code text NOT NULL,
@@ -3099,6 +3316,12 @@ ALTER TABLE ONLY quake.import_reject
     ADD CONSTRAINT import_reject_pkey PRIMARY KEY (import_id, record);
 ALTER TABLE ONLY quake.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY quake.past_day
+    ADD CONSTRAINT past_day_pkey PRIMARY KEY (day);
+ALTER TABLE ONLY quake.past_noted
+    ADD CONSTRAINT past_noted_pkey PRIMARY KEY (single);
+ALTER TABLE ONLY quake.past_place
+    ADD CONSTRAINT past_place_pkey PRIMARY KEY (token, version);
 ALTER TABLE ONLY quake.quake_alias
     ADD CONSTRAINT quake_alias_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY quake.quake
@@ -3132,6 +3355,8 @@ CREATE INDEX import_feed ON quake.import USING btree (feed, id);
 CREATE INDEX import_generated ON quake.import USING btree (generated);
 CREATE INDEX import_quarantined_at ON quake.import USING btree (quarantined_at) WHERE (quarantined_at IS NOT NULL);
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);
+CREATE INDEX past_place_cell ON quake.past_place USING btree (cell, token) WHERE (cell IS NOT NULL);
+CREATE INDEX past_place_day ON quake.past_place USING btree (day, token);
 CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);
 CREATE INDEX quake_alias_named_by ON quake.quake_alias USING btree (COALESCE(named_by, code));
 CREATE INDEX quake_cell ON quake.quake USING btree (quake.quake__cell(longitude, latitude));

@@ -71,6 +71,9 @@ static const unsigned char migration_0020[] = {
 static const unsigned char migration_0021[] = {
 #embed "../../migrations/0021_consumers.sql"
 };
+static const unsigned char migration_0022[] = {
+#embed "../../migrations/0022_past.sql"
+};
 static const unsigned char migration_0023[] = {
 #embed "../../migrations/0023_regions.sql"
 };
@@ -98,6 +101,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0019_feeds_and_retention.sql", migration_0019),
     MIGRATION("0020_losses.sql", migration_0020),
     MIGRATION("0021_consumers.sql", migration_0021),
+    MIGRATION("0022_past.sql", migration_0022),
     MIGRATION("0023_regions.sql", migration_0023),
 };
 

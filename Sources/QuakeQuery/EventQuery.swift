@@ -153,6 +153,7 @@ public struct EventQuery: Hashable, Sendable {
   ) throws -> EventCursor? {
     var selection = try EventQuerySQL(self, over: connection)
     let total = try selection.addPage(of: self)
+    try selection.findPage(of: self, over: connection)
     var fetched = Set(columns)
     if limit != nil { fetched.formUnion(total.map(\.column)) }
     let rows = EventRows(columns: fetched)

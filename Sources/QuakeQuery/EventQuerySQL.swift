@@ -5,20 +5,24 @@ internal import QuakeModel
 /// The `from` and `where` clauses that select the events of a query, alias `q`.
 struct EventQuerySQL {
   private let source: SQL
+  /// The part of an earlier state that takes the place of `source`; nil: the query is about another state.
+  private var past: PastEvents?
   private var conditions: [SQL]
   /// The `limit` clause of a page.
   private(set) var limit: SQL = ""
 
   init(_ query: EventQuery, over connection: Connection) throws {
+    let filter = HistoryConditions(onEventsOf: query.filter)
     if let point = try query.asOf?.resolve(over: connection) {
-      source = "quake.as_of(\(point))"
+      past = PastEvents(at: point, query.filter, in: filter.cells)
+      source = ""
     } else if let time = query.asOfFeed {
       source = "quake.as_of_feed(\(time))"
     } else {
       source = query.past.contains(.deleted) ? Self.withDeleted : "quake.quake"
     }
     let isNow = query.asOf == nil && query.asOfFeed == nil
-    conditions = HistoryConditions(onEventsOf: query.filter).event(alias: "q", isTable: isNow)
+    conditions = filter.event(alias: "q", isTable: isNow)
     if let codes = query.codes { conditions.append(codes.condition(alias: "q")) }
     if query.filter.codes == nil, query.codes == nil {
       if !query.past.contains(.superseded) { conditions.append("q.superseded_by is null") }
@@ -54,7 +58,9 @@ struct EventQuerySQL {
       """
   }()
 
-  var text: SQL { "from \(sql: source) q where \(sql: HistoryConditions.all(conditions))" }
+  var text: SQL {
+    "from \(sql: past?.source ?? source) q where \(sql: HistoryConditions.all(conditions))"
+  }
 
   /// The condition of earthquakes: events that their source calls nothing else. Sources without event types have
   /// earthquakes.
@@ -82,6 +88,13 @@ struct EventQuerySQL {
     }
     if query.offset > 0 { limit += SQL(trusted: " offset \(query.offset)") }
     return total
+  }
+
+  /// Looks only at the end of an earlier state that has the page.
+  mutating func findPage(of query: EventQuery, over connection: Connection) throws {
+    var past = past
+    try asking { try past?.narrow(toPageOf: query, where: conditions, over: connection) }
+    self.past = past
   }
 
   /// Runs `body`; the server's errors about tokens become `StoreError`.

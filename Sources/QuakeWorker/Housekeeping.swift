@@ -1,9 +1,10 @@
 internal import Basics
 package import Postgres
 
-/// What keeps the tables of a store from growing for ever, beside the purge of the history.
+/// What a worker does while it is idle, beside the purge of the history, so that tables do not grow for ever and
+/// questions about the past are answered quickly.
 package enum Housekeeping {
-  /// The number of rows that one statement deletes.
+  /// The number of rows that one statement deletes, and of versions that one notes.
   private static let batchSize = 1000
 
   /// Rows that are deleted when they are old and nothing needs them any more.
@@ -34,6 +35,21 @@ package enum Housekeeping {
       guard count == batchSize else { return deleted }
     } while !shouldStop()
     return deleted
+  }
+
+  /// Notes the places that events have left since the last call, for questions about the past, in batches that each
+  /// take a fraction of a second. Returns whether all are noted.
+  ///
+  /// - Parameter shouldStop: Asked after each batch. The next call notes the rest.
+  package static func notePast(
+    over connection: Connection, shouldStop: () -> Bool = { false }
+  ) throws(PostgresError) -> Bool {
+    repeat {
+      let isDone = try connection.row(
+        "select quake.note_past(\(batchSize)::integer)", prepared: true, as: Bool.self)
+      if isDone { return true }
+    } while !shouldStop()
+    return false
   }
 
   /// Notes the sizes of the tables, unless that was done within the last day.

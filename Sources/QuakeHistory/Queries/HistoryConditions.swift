@@ -13,8 +13,11 @@ package struct HistoryConditions {
   private(set) var version: [SQL] = []
   /// The conditions on the event before or after a change, for a given alias.
   private var event: [(SQL) -> SQL] = []
-  /// Conditions that follow from those on the epicentre and that an index of `quake.quake` supports.
-  private var cells: [(SQL) -> SQL] = []
+  /// Lists of cells of the map, one for each condition on the epicentre, each of which an event that meets it is in.
+  ///
+  /// The functions that compute them are immutable: the planner computes their results before it plans, so that it
+  /// sees either a list of cells or null, for areas too large for one.
+  package private(set) var cells: [SQL] = []
   /// Conditions on a change, one of which is enough; aliases `v` and `b`.
   private var changeConditions: [SQL] = []
   /// The columns that these conditions use.
@@ -77,7 +80,9 @@ package struct HistoryConditions {
   /// - Parameter isTable: Whether the alias is that of `quake.quake`, whose index on cells of the map is used.
   package func event(alias: SQL, isTable: Bool = false) -> [SQL] {
     (codes.map { ["\(sql: alias).code = any (\(sql: $0))"] } ?? [])
-      + (isTable ? cells : []).map { $0(alias) } + event.map { $0(alias) }
+      + (isTable ? cells : []).map { list in
+        "(\(sql: list) is null or quake.quake__cell(\(sql: alias).longitude, \(sql: alias).latitude) = any (\(sql: list)))"
+      } + event.map { $0(alias) }
   }
 
   /// Conditions that must all hold.
@@ -313,19 +318,11 @@ package struct HistoryConditions {
     let (west, east): (SQL, SQL) = ("\(box.west)::float8", "\(box.east)::float8")
     let (south, north): (SQL, SQL) = ("\(box.south)::float8", "\(box.north)::float8")
     event.append { "\(sql: $0).latitude >= \(sql: south) and \(sql: $0).latitude <= \(sql: north)" }
-    addCells("box_cells(\(sql: west), \(sql: south), \(sql: east), \(sql: north))")
+    cells.append(
+      "quake.quake__box_cells(\(sql: west), \(sql: south), \(sql: east), \(sql: north))")
     let connective: SQL = box.west <= box.east ? "and" : "or"
     event.append {
       "(\(sql: $0).longitude >= \(sql: west) \(sql: connective) \(sql: $0).longitude <= \(sql: east))"
-    }
-  }
-
-  /// Restricts the epicentre to cells of the map. The function is immutable: the planner computes its result
-  /// before it plans, so that it sees either a list of cells or, for areas too large for one, no condition.
-  private mutating func addCells(_ function: SQL) {
-    let list: SQL = "quake.quake__\(sql: function)"
-    cells.append {
-      "(\(sql: list) is null or quake.quake__cell(\(sql: $0).longitude, \(sql: $0).latitude) = any (\(sql: list)))"
     }
   }
 
@@ -335,7 +332,8 @@ package struct HistoryConditions {
     let longitude: SQL = "\(circle.longitude)::float8"
     let radius: SQL = "\(circle.radius)::float8"
     let inner: SQL? = circle.innerRadius > 0 ? "\(circle.innerRadius)::float8" : nil
-    addCells("circle_cells(\(sql: latitude), \(sql: longitude), \(sql: radius))")
+    cells.append(
+      "quake.quake__circle_cells(\(sql: latitude), \(sql: longitude), \(sql: radius))")
     event.append { alias in
       let distance = Self.distance(latitude: latitude, longitude: longitude, to: alias)
       let least: SQL = inner.map { " and \(sql: distance) >= \(sql: $0)" } ?? ""

@@ -19,6 +19,9 @@ package enum RegionTables {
     ("quake_version", .purgedHere),
     ("change_transaction", .purgedHere),
     ("history_floor", .copied),
+    ("past_place", .purgedHere),
+    ("past_day", .copied),
+    ("past_noted", .copied),
     // "as_of_feed" reads when the snapshots of imports were generated.
     ("import", .copied),
     ("quake_alias", .copied),

@@ -59,6 +59,10 @@ package enum PrivilegeTable {
     table("quake_version", select: Role.readers + [.purger], isHistory: true),
     table("change_transaction", select: Role.granted, isHistory: true),
     table("history_floor", select: Role.readers + [.purger, .monitor], isHistory: true),
+    // Notes about the history, which a function with the owner's privileges writes.
+    table("past_place", select: Role.readers + [.purger], isHistory: true),
+    table("past_day", select: Role.readers + [.purger], isHistory: true),
+    table("past_noted", select: Role.readers + [.purger], isHistory: true),
     table("change_pending", isHistory: true),
     table("commit_lock", isHistory: true),
     // A policy ensures that a role changes only its own cursors. Only the purger deletes cursors.
@@ -183,7 +187,10 @@ package enum PrivilegeTable {
     [
       // Functions with the caller's privileges: they read only what the caller may read.
       "find(text)", "others(text)", "solutions(text)", "as_of(text)",
-      "as_of(timestamp with time zone)", "as_of_feed(timestamp with time zone)",
+      "as_of(timestamp with time zone)",
+      "as_of(text, timestamp with time zone, timestamp with time zone, integer[])",
+      "as_of__window(text, timestamp with time zone, bigint)", "past__reach(bigint)",
+      "as_of_feed(timestamp with time zone)",
       "changes_since(text)",
       "alerts_since(text, interval, double precision, text[], double precision, double precision, "
         + "double precision, boolean, boolean, double precision, double precision, double precision, "
@@ -209,6 +216,7 @@ package enum PrivilegeTable {
       function("purge_imports(interval, integer)", [.writer]),
       function("purge_edits(interval, integer)", [.writer]),
       function("note_table_sizes()", [.writer]),
+      function("note_past(integer)", [.writer]),
       function("raise_history_floor(text, interval)", [.purger], isHistory: true),
       function("purge_history(integer)", [.purger], isHistory: true),
       function("change_pending__add(bigint, bigint, bigint, bigint)", [], isHistory: true),

@@ -7,11 +7,11 @@ import QuakeQuery
 import QuakeTool
 import QuakeWorker
 
-/// Something old that a worker removes while it is idle.
+/// Something that a worker does while it is idle; most remove something old.
 protocol Chore {
   /// What it does: "could not ...".
   var task: String { get }
-  /// The age from which on it removes something.
+  /// The age from which on it removes something; others give a hundred times their interval.
   var age: Duration { get }
   /// What to do if the role of the worker may not do it.
   var grant: String { get }
@@ -236,5 +236,19 @@ struct SizeNote: Chore {
   ) throws -> ChoreProgress {
     try Housekeeping.noteSizes(over: connection)
     return .done
+  }
+}
+
+/// Notes the places that events have left, without which questions about the past of a long history take long.
+struct PastNote: Chore {
+  let age = Duration.seconds(1000)
+  let task = "note the places that events have left"
+  let grant = "Run \"quake-admin roles create\", which grants quake.note_past(integer)."
+
+  func run(
+    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
+  ) throws -> ChoreProgress {
+    let isDone = try Housekeeping.notePast(over: connection, shouldStop: shouldStop)
+    return isDone ? .done : .unfinished
   }
 }

@@ -146,6 +146,7 @@ struct RunCommand {
       chores.append(RecordPurge(records: records, age: age))
     }
     chores.append(SizeNote())
+    chores.append(PastNote())
     self.chores = chores
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")

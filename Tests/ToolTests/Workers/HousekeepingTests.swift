@@ -87,6 +87,19 @@ import Testing
     #expect(try database.count("quake.edit") == 1)
   }
 
+  @Test func aWorkerNotesThePlacesThatEventsHaveLeft() throws {
+    try database.psql(
+      """
+      insert into quake.quake (code, time) values ('gone', '2024-02-29T12:00:00Z');
+      delete from quake.quake where code = 'gone'
+      """)
+    try work { _ in
+      try eventually("the deleted event is noted") { try database.count("quake.past_place") > 0 }
+    }
+    #expect(
+      try database.value("select code || ' ' || day from quake.past_place") == "gone 2024-02-29")
+  }
+
   @Test func theStatusTellsHowTheLargestTablesHaveGrown() throws {
     try work { _ in
       try eventually("the sizes are noted") { try database.count("quake.table_size") > 0 }

@@ -1,0 +1,223 @@
+import Postgres
+import QuakeModel
+import TestSupport
+import Testing
+
+@testable import QuakeHistory
+@testable import QuakeQuery
+
+/// Questions about the past that look only at a part of the history, compared with `quake.as_of(token)`, which reads
+/// all of it.
+@Suite struct PastEventsTests {
+  private let database: TestDatabase
+  private let connection: Connection
+
+  init() throws {
+    database = try TestDatabase()
+    connection = try database.connect()
+  }
+
+  /// The beginning of the days on which the random events are.
+  private static let start = Timestamp(iso8601: "2024-02-27T00:00:00Z")?.microseconds ?? 0
+  private static let day: Int64 = 86_400_000_000
+
+  private static func time(using generator: inout SeededGenerator) -> Timestamp {
+    let hours = Int64.random(in: 0..<8 * 24, using: &generator)
+    // Often midnight, where days and windows meet.
+    let start = start + hours / 24 * day
+    let time = Bool.random(using: &generator) ? start : start + hours % 24 * day / 24
+    return Timestamp(microseconds: time)
+  }
+
+  /// Random transactions of several changes: most move an event a little, some to another day or cell.
+  private func write(_ count: Int, truncates: Bool, using generator: inout SeededGenerator) throws {
+    for _ in 0..<count {
+      try connection.transaction {
+        for _ in 0..<Int.random(in: 1...5, using: &generator) {
+          try change(truncates: truncates, using: &generator)
+        }
+      }
+    }
+  }
+
+  private func change(truncates: Bool, using generator: inout SeededGenerator) throws {
+    let code = "'e\(Int.random(in: 0..<30, using: &generator))'"
+    let longitude = Double.random(in: -3...3, using: &generator)
+    let latitude = Double.random(in: -3...3, using: &generator)
+    let magnitude = Int.random(in: 0...7, using: &generator)
+    let statement =
+      switch Int.random(in: 0..<100, using: &generator) {
+      case 0..<2 where truncates: "truncate quake.quake"
+      case 0..<10: "delete from quake.quake where code = \(code)"
+      case 10..<30:
+        """
+        update quake.quake set time = time + interval '1 hour' - magnitude * interval '20 minutes',
+               longitude = longitude + 0.1, latitude = latitude - 0.1 where code = \(code)
+        """
+      case 30..<40: "update quake.quake set magnitude = \(magnitude) where code = \(code)"
+      case 40..<45: "update quake.quake set longitude = null, latitude = null where code = \(code)"
+      case 45..<50:
+        """
+        update quake.quake set superseded_by = case when superseded_by is null then 'other' end
+         where code = \(code)
+        """
+      case 50..<55:
+        "update quake.quake set time = time + interval '1 day' where magnitude = \(magnitude)"
+      default:
+        """
+        insert into quake.quake as q (code, time, magnitude, longitude, latitude)
+        values (\(code), '\(Self.time(using: &generator))', \(magnitude), \(longitude), \(latitude))
+        on conflict (code) do update set time = excluded.time, longitude = excluded.longitude,
+               latitude = excluded.latitude
+        """
+      }
+    try connection.run(statement)
+  }
+
+  /// Notes a part of the history that may end anywhere, and sometimes purges some.
+  private func noteAndPurge(using generator: inout SeededGenerator) throws {
+    for _ in 0..<Int.random(in: 0...12, using: &generator) {
+      let size = Int.random(in: 1...40, using: &generator)
+      try connection.execute("select quake.note_past(\(size)::integer)")
+    }
+    guard Int.random(in: 0..<3, using: &generator) == 0 else { return }
+    let floor = try tokens().prefix(20).randomElement(using: &generator)
+    try connection.execute("select quake.raise_history_floor(\(floor ?? .beginning), '0')")
+    for _ in 0..<Int.random(in: 0...9, using: &generator) {
+      try connection.run("select quake.purge_history(5)")
+    }
+  }
+
+  private func tokens() throws -> [ChangeToken] {
+    try connection.table(
+      """
+      select token || '.' || nonce from quake.change_transaction
+       where token >= (select token from quake.history_floor) order by token
+      """
+    ).compactMap { ChangeToken($0) }
+  }
+
+  @Test(arguments: Seeds.first(2, of: 1...12))
+  func aPartOfThePastIsThatPartOfTheWhole(seed: UInt64) throws {
+    var generator = SeededGenerator(seed)
+    for _ in 0..<8 {
+      // Without truncates in most histories: after one, the whole history is read.
+      try write(25, truncates: seed % 3 == 0, using: &generator)
+      try noteAndPurge(using: &generator)
+      let all = try tokens()
+      let some = (0..<12).compactMap { _ in all.randomElement(using: &generator) }
+      for token in some + all.suffix(1) + all.prefix(1) {
+        func time() -> String {
+          let time = Self.time(using: &generator)
+          return Bool.random(using: &generator) ? "'\(time)'::timestamptz" : "null::timestamptz"
+        }
+        let (earliest, end) = (time(), time())
+        let radius = Int.random(in: 10...300, using: &generator)
+        let isArea = Bool.random(using: &generator)
+        let cells =
+          isArea ? "quake.quake__circle_cells(0.5, 0.5, \(radius))" : "null::integer[]"
+        let differing = try connection.table(
+          """
+          with whole as (
+            select * from quake.as_of('\(token)') q
+             where q.time >= coalesce(\(earliest), '-infinity') and q.time < coalesce(\(end), 'infinity')
+               and (\(cells) is null or quake.quake__cell(q.longitude, q.latitude) = any (\(cells)))
+          ), part as (
+            select * from quake.as_of('\(token)', \(earliest), \(end), \(cells))
+          )
+          (select 'missing', w.code from (select * from whole except all select * from part) w)
+           union all
+          (select 'wrong', w.code from (select * from part except all select * from whole) w)
+          """)
+        #expect(differing == [], "\(token), \(earliest), \(end), \(cells)")
+      }
+    }
+  }
+
+  @Test(arguments: Seeds.first(2, of: 1...12))
+  func aPageOfThePastIsThatPageOfTheWhole(seed: UInt64) throws {
+    var generator = SeededGenerator(seed &+ 100)
+    for _ in 0..<6 {
+      try write(25, truncates: false, using: &generator)
+      try noteAndPurge(using: &generator)
+      let all = try tokens()
+      for _ in 0..<8 {
+        let token = all.randomElement(using: &generator) ?? .beginning
+        var whole: [EventRecord] = []
+        try connection.copyEvents(
+          """
+          select \(sql: EventColumn.list(of: "q")) from quake.as_of(\(token)) q
+           where q.superseded_by is null order by q.time desc, q.code
+          """
+        ) { whole.append($0) }
+        var query = EventQuery()
+        query.asOf = .token(token)
+        if Bool.random(using: &generator) {
+          query.filter.minimumMagnitude = Double(Int.random(in: 0...6, using: &generator))
+        }
+        if Bool.random(using: &generator) {
+          query.filter.earliestTime = Self.time(using: &generator)
+        }
+        if Bool.random(using: &generator) { query.filter.endTime = Self.time(using: &generator) }
+        if Bool.random(using: &generator) {
+          query.filter.circle = .init(radius: 200, latitude: 0.5, longitude: 0.5)
+        }
+        let expected = whole.filter(query.filter.accepts)
+        #expect(try query.count(over: connection) == expected.count)
+        query.limit = Int64.random(in: 1...9, using: &generator)
+        query.offset = Int64.random(in: 0...3, using: &generator)
+        var pages: [EventRecord] = Array(expected.prefix(Int(query.offset)))
+        repeat {
+          let page = try query.page(over: connection)
+          pages += page.events
+          query.after = page.next
+          query.offset = 0
+        } while query.after != nil
+        #expect(pages == expected, "\(token), \(query)")
+      }
+    }
+  }
+
+  @Test func onlyMovesToAnotherDayOrCellAndDeletesAreNoted() throws {
+    func place() throws -> [String] {
+      while try connection.ask("select quake.note_past(2)") == "f" {}
+      return try connection.table(
+        """
+        select p.token, p.code, p.day, p.cell = quake.quake__cell(10.5, 20.5), v.op
+          from quake.past_place p join quake.quake_version v on v.id = p.version order by p.version
+        """)
+    }
+    try connection.run(
+      """
+      insert into quake.quake (code, time, longitude, latitude)
+      select 'e' || n, '2024-02-29T23:00:00Z', 10.5, 20.5 from generate_series(1, 5) n
+      """,
+      "update quake.quake set time = '2024-02-29T01:00:00Z', longitude = 10.6, magnitude = 4")
+    #expect(try place() == [])
+    #expect(try connection.table("select day, token from quake.past_day") == ["2024-02-29|1"])
+    try connection.run(
+      "update quake.quake set time = '2024-03-01T00:00:00Z' where code = 'e1'",
+      "update quake.quake set latitude = 30 where code = 'e2'",
+      "update quake.quake set longitude = null, latitude = null where code = 'e3'",
+      "delete from quake.quake where code = 'e4'",
+      "insert into quake.quake (code, time) values ('e4', '2024-03-01T00:00:00Z')")
+    let noted = [
+      "3|e1|2024-02-29|t|update", "4|e2|2024-02-29|t|update", "5|e3|2024-02-29|t|update",
+      "6|e4|2024-02-29|t|delete",
+    ]
+    #expect(try place() == noted)
+    #expect(
+      try connection.table("select day, token from quake.past_day order by day") == [
+        "2024-02-29|1", "2024-03-01|3",
+      ])
+    #expect(try connection.table("select token, version from quake.past_noted") == ["7|"])
+    // Below the floor nothing is needed.
+    try connection.run(
+      """
+      select quake.raise_history_floor((select token || '.' || nonce from quake.change_transaction
+                                         where token = 5), '0')
+      """,
+      "update quake.quake set magnitude = 5 where code = 'e5'")
+    #expect(try place() == Array(noted.suffix(1)))
+  }
+}
