@@ -36,7 +36,9 @@ import Testing
 
   private var delivered: [String] {
     let text = (try? String(contentsOfFile: folder.path + "/out", encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").map(String.init)
+    // A command may be in the middle of the last line.
+    let whole = text.lastIndex(of: "\n").map { text[..<$0] } ?? ""
+    return whole.split(separator: "\n").map(String.init)
   }
 
   private func end(_ process: ToolProcess) throws {
