@@ -155,7 +155,7 @@ let package = Package(
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeConsumers", "QuakeModel", "Basics", "CSimdjson"],
+      dependencies: ["QuakeModel", "Basics", "CSimdjson"],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(

@@ -1009,6 +1009,7 @@ begin
   if tg_when = 'AFTER' then
     -- The centre's purge moves its own row after each 2,000 versions.
     perform quake.purge_history(20000);
+    delete from quake.past_place p where p.token <= new.token;
     return null;
   end if;
   if tg_op = 'INSERT' then  -- the first copy, which may hold more than the centre's purge has left
@@ -3409,6 +3410,12 @@ CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNC
 ALTER TABLE quake.history_floor DISABLE TRIGGER region_10_refuse_write;
 CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.import FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
 ALTER TABLE quake.import DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.past_day FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.past_day DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.past_noted FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.past_noted DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.past_place FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.past_place DISABLE TRIGGER region_10_refuse_write;
 CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
 ALTER TABLE quake.quake DISABLE TRIGGER region_10_refuse_write;
 CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake_alias FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
