@@ -109,7 +109,8 @@ import Testing
     let values = message.variables.map { "\($0.name)=\($0.value)" }
     #expect(
       values == [
-        "QUAKE_TOKEN=9.0000beef", "QUAKE_ID=7.0000beef-3-4", "QUAKE_ALERT=updated",
+        "QUAKE_TOKEN=9.0000beef", "QUAKE_ID=7.0000beef-3-4",
+        "QUAKE_AT=2026-01-01T00:00:00.000Z", "QUAKE_ALERT=updated",
         "QUAKE_CONVERSATION=7.0000beef-3", "QUAKE_SUPERSEDES=7.0000beef-3-3",
         "QUAKE_CODE=us7000pn9s", "QUAKE_MAGNITUDE=7.7", "QUAKE_OLD_MAGNITUDE=7.3",
         "QUAKE_PLACE=16 km NNW of Sagaing, Burma (Myanmar)", "QUAKE_TIME=2025-03-28T06:20:52.715Z",

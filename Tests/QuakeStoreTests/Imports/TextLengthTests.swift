@@ -51,6 +51,7 @@ import Testing
     "consumer.name", "conversation.consumer", "conversation.state", "conversation_event.consumer",
     "conversation_event.conversation", "conversation_past.consumer",
     "conversation_past.conversation", "delivery.consumer", "delivery.kind",
+    "regional_database.name",
   ]
 
   @Test func everyTableThatOthersWriteLimitsItsTexts() throws {

@@ -11,12 +11,16 @@ import Testing
     try eventually("the server is ready") {
       try server.get("/readyz?max-lag=1h").status == 200
     }
+    try eventually("its lag is known") {
+      try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option).output
+        .contains("quake_region_lag_seconds{region=\"\(scene.name)\"}")
+    }
     let connection = try scene.region.connect()
     try connection.run("alter subscription quake_region_\(scene.name) disable")
     try eventually("its worker has ended") {
       try server.get("/readyz?max-lag=1h").status == 503
     }
-    #expect(try server.get("/readyz").status == 200)
+    try eventually("without a limit it is ready") { try server.get("/readyz").status == 200 }
     try server.stop()
     let words = "the subscription of region \(scene.name) is disabled"
     let status = try Tools.run("quake-admin", ["status"] + scene.region.option)
