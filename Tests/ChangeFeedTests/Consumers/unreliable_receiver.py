@@ -70,6 +70,7 @@ server = Server(("127.0.0.1", 0), Handler)
 log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 child = 0
 number = 0
+watched, lifeline = os.pipe()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM})
 
 
@@ -81,14 +82,13 @@ def start():
         random.seed(seed * 1000 + number)
         signal.signal(signal.SIGUSR2, lambda *ignored: released.set())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR2, signal.SIGTERM})
-        parent = os.getppid()
-        threading.Thread(target=lambda: end_with(parent), daemon=True).start()
+        os.close(lifeline)
+        threading.Thread(target=end_with_parent, daemon=True).start()
         server.serve_forever(poll_interval=0.05)
 
 
-def end_with(parent):
-    while os.getppid() == parent:
-        time.sleep(0.2)
+def end_with_parent():
+    os.read(watched, 1)  # returns when no process has the other end any more
     os._exit(0)
 
 
