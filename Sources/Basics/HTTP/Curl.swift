@@ -100,7 +100,7 @@ package final class CurlLoop {
   }
 
   /// Waits for the network, until one of `descriptors` is ready for its events, or until the time is up. Those with a
-  /// negative number are ignored.
+  /// negative number are ignored. A negative time is no limit.
   ///
   /// - Returns: Whether one of the descriptors is ready.
   @discardableResult
@@ -109,7 +109,9 @@ package final class CurlLoop {
     guard let handle else { return poll(&others, nfds_t(others.count), milliseconds) > 0 }
     // On Linux, libcurl's bits for reading and writing are those of poll(2).
     var waiting = others.map { curl_waitfd(fd: $0.fd, events: $0.events, revents: 0) }
-    quake_curl_loop_wait(handle, &waiting, UInt32(waiting.count), milliseconds)
+    // libcurl refuses a negative time, and would not wait at all.
+    let limit = milliseconds < 0 ? .max : milliseconds
+    quake_curl_loop_wait(handle, &waiting, UInt32(waiting.count), limit)
     return waiting.contains { $0.revents != 0 }
   }
 }

@@ -33,6 +33,15 @@ struct WebhookFailureTests {
     #expect(gone.reason.contains("remove the consumer"))
   }
 
+  @Test func aWaitWithoutALimitWaits() throws {
+    let receiver = try Receiver()
+    let driver = SinkDriver(WebhookPlan(try ReceiverURL(receiver.url("/ok"))))
+    #expect(try driver.deliver([.example()]).isDelivered)
+    let wake = try Wake()
+    wake.trigger()
+    #expect(driver.loop.wait(milliseconds: -1, beside: [wake.descriptor]))
+  }
+
   @Test func theAnswerIsQuotedWithoutSecretsAndControlCharacters() throws {
     let receiver = try Receiver()
     var plan = WebhookPlan(try ReceiverURL(receiver.url("/status/500")))
