@@ -30,28 +30,39 @@ struct ConsumerIndependenceTests {
     try receiver.taken().lazy.filter { $0.name == name }.count
   }
 
-  @Test func aReceiverThatTakesNothingDelaysNoOther() throws {
-    let names = (1..<50).map { "good-\($0)" }
-    let sections =
-      names.map { section($0, "good") }.joined() + section("held", "held", "timeout = 10m")
-    let watch = try ConsumerProcess(server.conninfo, sections)
-    try watch.waitForError("delivering for 50 consumers")
-    try insert(0..<40)
+  /// Insert events, wait until these consumers' receivers have them all, and return the seconds from the commit
+  /// to the last message.
+  private func deliver(_ codes: Range<Int>, to names: [String]) throws -> Double {
+    try insert(codes)
     try eventually("the others have everything") {
       let taken = Dictionary(grouping: try receiver.taken(), by: \.name)
-      return names.allSatisfy { taken[$0]?.count == 40 }
+      return names.allSatisfy { taken[$0]?.count == codes.upperBound }
     }
+    let committed = try #require(
+      try server.connect().ask("select extract(epoch from max(at)) from quake.change_transaction")
+        .flatMap { Double($0) })
+    let last = try #require(try receiver.taken().lazy.filter { $0.name != "held" }.map(\.at).max())
+    return last - committed
+  }
+
+  @Test func aReceiverThatTakesNothingDelaysNoOther() throws {
+    let names = (1..<50).map { "good-\($0)" }
+    let good = names.map { section($0, "good") }.joined()
+    let first = try ConsumerProcess(server.conninfo, good)
+    try first.waitForError("delivering for 49 consumers")
+    let alone = try deliver(0..<20, to: names)
+    #expect(try first.end().status == 0)
+
+    let second = try ConsumerProcess(
+      server.conninfo, good + section("held", "held", "timeout = 10m"))
+    try second.waitForError("delivering for 50 consumers")
+    let beside = try deliver(20..<40, to: names)
     #expect(try count("held") == 0)
-    if Tools.isSoak {
-      let committed = try #require(
-        try server.connect().ask("select extract(epoch from max(at)) from quake.change_transaction")
-          .flatMap { Double($0) })
-      let last = try receiver.taken().map(\.at).max() ?? 0
-      #expect(last - committed < 1)
-    }
+    // How long 980 messages take is the machine's affair; the difference is the bad receiver's.
+    if Tools.isSoak { #expect(beside - alone < 1, "\(alone) s alone, \(beside) s beside it") }
     receiver.release()
     try eventually("it has everything, too") { try count("held") == 40 }
-    #expect(try watch.end().status == 0)
+    #expect(try second.end().status == 0)
   }
 
   @Test func aConsumerThatIsFullReadsOnWhenItsReceiverIsBack() throws {
