@@ -58,9 +58,9 @@ extension ConsumerStore {
     let id: String
   }
 
-  /// How many messages one statement inserts at most. The server may join a list of messages with that of their owners
-  /// by reading one again for each row of the other.
-  private static let portion = 200
+  /// How many messages, or events of conversations, one statement gets about. The server may join two lists by reading
+  /// one again for each row of the other.
+  static let portion = 200
 
   private func insert(_ page: Page, over connection: Connection) throws -> [Int64?] {
     guard !page.owed.isEmpty else { return [] }
