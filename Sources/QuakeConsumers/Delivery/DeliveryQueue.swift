@@ -123,7 +123,7 @@ package struct DeliveryQueue: Sendable {
     for owed in owed where items[owed.number] == nil {
       items[owed.number] = Item(
         subject: owed.subject, attempts: owed.attempts, tried: owed.tried,
-        since: running(at: now), due: owed.delay > .zero ? now + owed.delay : .zero)
+        since: running(at: now), due: Self.isPause(owed.delay) ? now + owed.delay : .zero)
       count(owed.number, owed.subject)
       let line = subjects[owed.subject, default: []]
       guard let last = line.last, last > owed.number else {
@@ -381,6 +381,11 @@ package struct DeliveryQueue: Sendable {
 
   private static let longestPause = Duration.seconds(600)
   private static let longestRetryAfter = Duration.seconds(3600)
+
+  /// Whether a message waits so long before its next attempt. No pause is longer: the server's clock was put back.
+  private static func isPause(_ delay: Duration) -> Bool {
+    delay > .zero && delay <= longestRetryAfter
+  }
 
   /// 1 s, 2 s, 4 s up to 10 min, of which a part is left out at random: those that failed together are not tried again
   /// together.

@@ -245,7 +245,7 @@ extension ConsumerStore {
         update quake.consumer c
            set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
                rate = d.count + c.rate
-                 * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
+                 * exp(- greatest(0, least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600)))
           from counted d where c.name = d.consumer)
       select distinct token from gone
       """, prepared: true, as: ChangeToken.self)

@@ -181,4 +181,29 @@ import Testing
     try end(next)
     #expect(try String(contentsOfFile: file, encoding: .utf8).contains("999") == false)
   }
+
+  @Test func aClockThatIsPutBackHoldsNothingUp() throws {
+    let process = try start()
+    try insert("a")
+    try eventually("an attempt has failed") {
+      try database.value("select coalesce(max(attempts), 0) from quake.delivery") >= "1"
+    }
+    try end(process)
+    // As if the server's clock had been a year ahead.
+    try database.psql(
+      """
+      update quake.delivery set due_at = due_at + interval '1 year';
+      update quake.consumer set delivered_at = now() + interval '1 year', rate = 3;
+      """)
+    try accept()
+    let next = try start()
+    try insert("b")
+    try eventually("both are delivered") { Set(delivered) == ["a", "b"] }
+    try eventually("both are counted") {
+      try database.value("select delivered from quake.consumer") == "2"
+    }
+    #expect(try database.value("select rate between 2 and 5 from quake.consumer") == "t")
+    try consumers("list")
+    try end(next)
+  }
 }
