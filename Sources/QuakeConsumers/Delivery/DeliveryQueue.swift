@@ -182,6 +182,10 @@ package struct DeliveryQueue: Sendable {
       count(number, item.subject)
     }
     add(owed, at: now)
+    // Somebody has a message tried again at once, whatever the receiver has asked for.
+    if owed.contains(where: { $0.attempts == 0 && (before[$0.number]?.attempts ?? 0) > 0 }) {
+      (failuresInARow, earliest) = (0, .zero)
+    }
     for (number, item) in before where items[number]?.attempts == item.attempts {
       items[number]?.tried = item.tried
       items[number]?.since = item.since
