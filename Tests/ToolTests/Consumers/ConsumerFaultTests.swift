@@ -206,4 +206,28 @@ import Testing
     try consumers("list")
     try end(next)
   }
+
+  @Test func aWitnessThatCannotBeWrittenEndsNothing() throws {
+    try accept()
+    let process = try start()
+    let file = folder.path + "/witness"
+    func waitForWitness() throws {
+      let token = try database.value("select quake.latest_token()")
+      try eventually("the witness has \(token)") {
+        (try? String(contentsOfFile: file, encoding: .utf8))?.contains(token) == true
+      }
+    }
+    try insert("a")
+    try eventually("it is delivered") { delivered == ["a"] }
+    try waitForWitness()
+    try FileManager.default.removeItem(atPath: file)
+    try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+    try insert("b")
+    try process.waitForError("could not write witness")
+    try insert("c")
+    try eventually("it goes on") { delivered == ["a", "b", "c"] }
+    try FileManager.default.removeItem(atPath: file)
+    try waitForWitness()
+    try end(process)
+  }
 }
