@@ -126,4 +126,13 @@ import Testing
     try handle.write(contentsOf: Data(text.utf8))
     try handle.close()
   }
+
+  @Test func aReaderThatHasGoneEndsTheProgramAlsoIfTwoWriteToIt() throws {
+    try configure("[consumer one]\noutput = stdout\n[consumer two]\noutput = stdout\n")
+    let process = try start()
+    try process.waitForError("delivering for 2 consumers")
+    process.closeOutput()
+    try insert("a")
+    #expect(try process.exit().status == 74)
+  }
 }
