@@ -112,6 +112,19 @@ import Testing
     try end(process)
   }
 
+  @Test func aHangupBeforeTheFileIsReadReadsItAnewLater() throws {
+    #expect(mkfifo(file, 0o600) == 0)
+    let process = try start()
+    // The program waits for the file's contents.
+    let writing = try opened()
+    process.signal(SIGHUP)
+    try give(section("first"), to: writing)
+    try process.waitForError("delivering for 1 consumer")
+    try give(section("first") + section("second"), to: try opened())
+    try process.waitForError("read the configuration anew: 1 added, 0 changed, 2 in all")
+    try end(process)
+  }
+
   /// The end of the pipe for writing, as soon as the program reads the other one.
   private func opened() throws -> FileHandle {
     var descriptor: Int32 = -1
