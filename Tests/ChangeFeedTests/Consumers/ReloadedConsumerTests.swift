@@ -140,6 +140,27 @@ import Testing
     try handle.close()
   }
 
+  @Test func aSecondConnectionThatHangsDelaysOnlyWhoNeedsIt() throws {
+    let proxy = try FaultyProxy(
+      to: TestServer.shared.server.status().socketDirectory + "/.s.PGSQL.5432")
+    defer { proxy.stop() }
+    try configure(section("first"))
+    let process = try start(proxy.conninfo(database: database.name, user: "quake"))
+    try process.waitForError("delivering for 1 consumer")
+    try insert("a")
+    try eventually("it is delivered") { delivered("first") == ["a"] }
+    // The first statement of the reader for those that are behind.
+    let hold = proxy.hold("quake.token_number")
+    try configure(section("first"), section("late", "from = start"))
+    process.signal(SIGHUP)
+    try hold.isHeld.require("it reads the history over a second connection")
+    try insert("b")
+    try eventually("the other one does not wait") { delivered("first") == ["a", "b"] }
+    hold.mayPass.happen()
+    try eventually("it catches up") { delivered("late") == ["a", "b"] }
+    try end(process)
+  }
+
   @Test func aReaderThatHasGoneEndsTheProgramAlsoIfTwoWriteToIt() throws {
     try configure("[consumer one]\noutput = stdout\n[consumer two]\noutput = stdout\n")
     let process = try start()
