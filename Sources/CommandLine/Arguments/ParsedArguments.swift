@@ -138,7 +138,9 @@ package struct ParsedArguments: Sendable {
   package func invalidValue(
     _ value: String, for name: String, expected: String, suggestion: String? = nil
   ) -> UsageError {
-    let place = place(of: value, for: name).map { "\($0): " } ?? ""
+    // A part of a value, or one that is a secret, is in the only entry.
+    let only = occurrences[name].flatMap { $0.count == 1 ? $0[0].setting?.place : nil }
+    let place = (place(of: value, for: name) ?? only).map { "\($0): " } ?? ""
     let what = place.isEmpty ? "\(noun) \(spelled(name))" : "key '\(name)'"
     return usageError(
       "\(place)invalid value '\(value)' for \(what): expected \(expected)", suggestion: suggestion)

@@ -12,7 +12,7 @@ package enum Signals {
   package static func installReload() {
     _ = reloadSignals.load(ordering: .sequentiallyConsistent)
     openPipe(reloadReadEnd, reloadWriteEnd)
-    handle(SIGHUP, with: reloadHandler)
+    handle(SIGHUP, with: reloadHandler, flags: SA_RESTART)
   }
 
   /// Whether SIGHUP has arrived since the last call.
@@ -100,9 +100,10 @@ package enum Signals {
   }
 
   private static func handle(
-    _ number: Int32, with handler: @escaping @convention(c) (Int32) -> Void
+    _ number: Int32, with handler: @escaping @convention(c) (Int32) -> Void, flags: Int32 = 0
   ) {
     var action = sigaction()
+    action.sa_flags = flags
     action.__sigaction_handler.sa_handler = handler
     sigemptyset(&action.sa_mask)
     sigaction(number, &action, nil)

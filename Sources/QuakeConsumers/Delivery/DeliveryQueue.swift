@@ -123,7 +123,7 @@ package struct DeliveryQueue: Sendable {
     for owed in owed where items[owed.number] == nil {
       items[owed.number] = Item(
         subject: owed.subject, attempts: owed.attempts, tried: owed.tried,
-        since: running(at: now), due: owed.delay > .zero ? now + owed.delay : .zero)
+        since: running(at: now), due: Self.isPause(owed.delay) ? now + owed.delay : .zero)
       count(owed.number, owed.subject)
       let line = subjects[owed.subject, default: []]
       guard let last = line.last, last > owed.number else {
@@ -182,6 +182,10 @@ package struct DeliveryQueue: Sendable {
       count(number, item.subject)
     }
     add(owed, at: now)
+    // Somebody has a message tried again at once, whatever the receiver has asked for.
+    if owed.contains(where: { $0.attempts == 0 && (before[$0.number]?.attempts ?? 0) > 0 }) {
+      (failuresInARow, earliest) = (0, .zero)
+    }
     for (number, item) in before where items[number]?.attempts == item.attempts {
       items[number]?.tried = item.tried
       items[number]?.since = item.since
@@ -381,6 +385,11 @@ package struct DeliveryQueue: Sendable {
 
   private static let longestPause = Duration.seconds(600)
   private static let longestRetryAfter = Duration.seconds(3600)
+
+  /// Whether a message waits so long before its next attempt. No pause is longer: the server's clock was put back.
+  private static func isPause(_ delay: Duration) -> Bool {
+    delay > .zero && delay <= longestRetryAfter
+  }
 
   /// 1 s, 2 s, 4 s up to 10 min, of which a part is left out at random: those that failed together are not tried again
   /// together.

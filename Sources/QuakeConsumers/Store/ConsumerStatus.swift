@@ -91,8 +91,8 @@ extension ConsumerStatus {
     return try connection.rows(
       """
       select c.name, c.sink, c.alert, c.made_at, c.paused_at, c.delivered, c.held_back,
-             c.rate * exp(- least(500, extract(epoch from n.now - c.delivered_at)::double precision / 3600))
-               as rate,
+             c.rate * exp(- greatest(0, least(500,
+               extract(epoch from n.now - c.delivered_at)::double precision / 3600))) as rate,
              c.delivered_at, c.failed_at, c.error, coalesce(d.owed, 0) as owed, d.oldest,
              coalesce(d.parked, 0) as parked, w.role::text, n.now
         from quake.consumer c join quake.watcher w using (name)

@@ -79,7 +79,11 @@ extension ConsumerStore {
   func writeConversations(of page: Page, over connection: Connection) throws {
     guard !page.conversations.isEmpty else { return }
     try write(page.conversations, over: connection)
-    try writeCodes(of: page.conversations, over: connection)
+    var rest = page.conversations[...]
+    while !rest.isEmpty {
+      try writeCodes(of: rest.prefix(Self.portion), over: connection)
+      rest = rest.dropFirst(Self.portion)
+    }
     try write(page.past, over: connection)
     try deleteOld(page.conversations, over: connection)
   }
@@ -115,7 +119,8 @@ extension ConsumerStore {
 
   /// Writes which events are which earthquake. An event that has moved is in both conversations' lists of changes.
   private func writeCodes(
-    of conversations: [(consumer: String, conversation: Conversation)], over connection: Connection
+    of conversations: ArraySlice<(consumer: String, conversation: Conversation)>,
+    over connection: Connection
   ) throws {
     var listed: [(consumer: String, code: String, id: String)] = []
     for (consumer, conversation) in conversations {

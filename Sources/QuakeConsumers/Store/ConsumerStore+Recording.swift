@@ -58,9 +58,9 @@ extension ConsumerStore {
     let id: String
   }
 
-  /// How many messages one statement inserts at most. The server may join a list of messages with that of their owners
-  /// by reading one again for each row of the other.
-  private static let portion = 200
+  /// How many messages, or events of conversations, one statement gets about. The server may join two lists by reading
+  /// one again for each row of the other.
+  static let portion = 200
 
   private func insert(_ page: Page, over connection: Connection) throws -> [Int64?] {
     guard !page.owed.isEmpty else { return [] }
@@ -245,7 +245,7 @@ extension ConsumerStore {
         update quake.consumer c
            set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
                rate = d.count + c.rate
-                 * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
+                 * exp(- greatest(0, least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600)))
           from counted d where c.name = d.consumer)
       select distinct token from gone
       """, prepared: true, as: ChangeToken.self)

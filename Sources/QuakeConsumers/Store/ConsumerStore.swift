@@ -138,10 +138,17 @@ extension ConsumerStore {
     }
   }
 
-  /// Lets others take what this process has, because it ends.
-  package func release(over connection: Connection) throws(PostgresError) {
+  /// Lets others take what this process has.
+  ///
+  /// - Parameter names: The consumers; nil: all, because the process ends.
+  package func release(
+    _ names: [String]? = nil, over connection: Connection
+  ) throws(PostgresError) {
     try connection.execute(
-      "update quake.watcher set holder = null where split_part(holder, ':', 1) = \(holder)")
+      """
+      update quake.watcher set holder = null
+       where split_part(holder, ':', 1) = \(holder) and (\(names == nil) or name = any (\(names ?? [])::text[]))
+      """)
   }
 
   /// Creates consumers that have no cursor yet.

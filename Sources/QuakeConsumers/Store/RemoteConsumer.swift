@@ -174,7 +174,7 @@ package struct RemoteConsumer: Sendable {
         update quake.consumer c
            set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
                rate = d.count + c.rate
-                 * exp(- least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600))
+                 * exp(- greatest(0, least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600)))
           from counted d where c.name = \(storedName) and d.count > 0
         """)
       return outcome

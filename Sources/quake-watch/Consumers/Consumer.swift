@@ -57,15 +57,17 @@ final class Consumer {
     gate = MessageGate(configuration.rate, total: state.heldBack)
   }
 
-  /// Begins anew where the database says, with the conversations that are there.
-  func restart(
-    _ configuration: ConsumerConfiguration, _ state: ConsumerStore.State, book: ConversationBook?
-  ) {
+  /// Takes another configuration. It counts from the next `restart` on.
+  func change(to configuration: ConsumerConfiguration) {
     if configuration.rate != self.configuration.rate {
-      gate = MessageGate(configuration.rate, total: state.heldBack)
+      gate = MessageGate(configuration.rate, total: gate.total)
     }
-    gate.restart(total: state.heldBack)
     self.configuration = configuration
+  }
+
+  /// Begins anew where the database says, with the conversations that are there.
+  func restart(_ state: ConsumerStore.State, book: ConversationBook?) {
+    gate.restart(total: state.heldBack)
     self.book = book
     seen = state.cursor
     cursor = state.cursor

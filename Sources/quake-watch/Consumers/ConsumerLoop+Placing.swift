@@ -12,16 +12,37 @@ extension ConsumerLoop {
   /// Takes consumers that no other process runs, or makes those that are new. For the others, this process stands by.
   func add(_ new: [ConsumerConfiguration], over connection: Connection) throws {
     guard !new.isEmpty else { return }
+    try add(new, try take(new, over: connection), over: connection)
+  }
+
+  /// Takes those that no other process runs, and makes those that are new.
+  ///
+  /// - Throws: `StoreError` if one cannot be made. Then this process has none of them.
+  private func take(
+    _ new: [ConsumerConfiguration], over connection: Connection
+  ) throws -> [String: ConsumerStore.State] {
+    guard !new.isEmpty else { return [:] }
     var (states, held) = try store.takeFree(new.map(\.description), over: connection)
     let unknown = new.filter { states[$0.name] == nil && !held.contains($0.name) }
-    for (start, group) in Dictionary(grouping: unknown, by: { "\($0.start)" }) {
-      guard let first = group.first else { continue }
-      let cursor = try located(first.place, start) {
-        try self.cursor(of: first.start, over: connection)
+    do {
+      let places = try Dictionary(grouping: unknown, by: { "\($0.start)" }).values.map { group in
+        (group, try cursor(of: group[0], over: connection))
       }
-      let made = try store.begin(group.map(\.description), at: cursor, over: connection)
-      states.merge(made) { $1 }
+      for (group, cursor) in places {
+        let made = try store.begin(group.map(\.description), at: cursor, over: connection)
+        states.merge(made) { $1 }
+      }
+    } catch let error as StoreError {
+      try store.release(new.map(\.name), over: connection)
+      throw error
     }
+    return states
+  }
+
+  private func add(
+    _ new: [ConsumerConfiguration], _ states: [String: ConsumerStore.State],
+    over connection: Connection
+  ) throws {
     let mine = new.filter { states[$0.name] != nil }
     for configuration in mine {
       guard let state = states[configuration.name] else { continue }
@@ -50,43 +71,36 @@ extension ConsumerLoop {
     }
   }
 
+  /// Where a new consumer begins.
   private func cursor(
-    of start: ConsumerConfiguration.Start, over connection: Connection
+    of new: ConsumerConfiguration, over connection: Connection
   ) throws -> HistoryCursor {
-    switch start {
-    case .now: HistoryCursor(token: try HistoryReader.latestToken(over: connection))
-    case .start: HistoryCursor(token: .beginning)
-    case .oldest: HistoryCursor(token: try HistoryBound.oldest.resolve(over: connection))
-    case .at(let place): HistoryCursor(token: try place.resolve(over: connection))
-    }
-  }
-
-  private func located<Value>(_ place: String, _ start: String, _ body: () throws -> Value) throws
-    -> Value
-  {
     do {
-      return try body()
+      return switch new.start {
+      case .now: HistoryCursor(token: try HistoryReader.latestToken(over: connection))
+      case .start: HistoryCursor(token: .beginning)
+      case .oldest: HistoryCursor(token: try HistoryBound.oldest.resolve(over: connection))
+      case .at(let place): HistoryCursor(token: try place.resolve(over: connection))
+      }
     } catch let error as StoreError {
       throw StoreError(
-        error.kind, "\(place): key 'from': \(error.message)", detail: error.detail, hint: error.hint
-      )
+        error.kind, "\(new.place): key 'from': \(error.message)", detail: error.detail,
+        hint: error.hint)
     }
   }
 
   /// Lets consumers begin anew with what the database has of them.
   func restart(
-    _ all: [Consumer], _ states: [String: ConsumerStore.State],
-    _ configurations: [String: ConsumerConfiguration] = [:], over connection: Connection
+    _ all: [Consumer], _ states: [String: ConsumerStore.State], over connection: Connection
   ) throws {
     for consumer in all {
       guard let state = states[consumer.name] else { continue }
-      let configuration = configurations[consumer.name] ?? consumer.configuration
-      let book = try configuration.rule.map { rule in
+      let book = try consumer.configuration.rule.map { rule in
         try store.book(rule, of: consumer.name, after: state.cursor.token, over: connection) {
           [unowned consumer] in consumer.gate.admits($0)
         }
       }
-      consumer.restart(configuration, state, book: book)
+      consumer.restart(state, book: book)
     }
     try replaceOwed(of: all, states, over: connection)
     for group in Self.groups(all.filter { $0.place == .behind }, newest: follower.cursor) {
@@ -195,12 +209,18 @@ extension ConsumerLoop {
   /// Reads the configuration file anew, and adds, changes and ends consumers. The others go on.
   func readAnew(over connection: Connection) throws {
     let new: [ConsumerConfiguration]
+    let added: [ConsumerConfiguration]
+    let states: [String: ConsumerStore.State]
     do {
       new = try readConfiguration()
-    } catch let error as UsageError {
+      added = new.filter { consumers[$0.name] == nil }
+      states = try take(added, over: connection)
+    } catch let error where error is UsageError || error is StoreError {
+      let failure = Failure(error)
+      let reason = failure?.message ?? (error as? UsageError)?.message ?? "\(error)"
       diagnostics.error(
-        "the configuration was not read anew: \(error.message)",
-        hints: ["The consumers go on as they are."])
+        "the configuration was not read anew: \(reason)", detail: failure?.detail,
+        hints: [failure?.hint, "The consumers go on as they are."].compactMap { $0 })
       return
     }
     let names = Set(new.map(\.name))
@@ -210,9 +230,8 @@ extension ConsumerLoop {
     }
     let changed = new.filter { consumers[$0.name]?.configuration.isSame(as: $0) == false }
     try change(changed, over: connection)
-    awaited = []
-    let added = new.filter { consumers[$0.name] == nil }
-    try add(added, over: connection)
+    awaited.removeAll { !names.contains($0.name) }
+    try add(added, states, over: connection)
     configurations = new
     diagnostics.note(
       "read the configuration anew: \(added.count) added, \(changed.count) changed, \(consumers.count) in all"
@@ -223,13 +242,13 @@ extension ConsumerLoop {
     guard !changed.isEmpty else { return }
     for configuration in changed {
       guard let consumer = consumers[configuration.name] else { continue }
+      consumer.change(to: configuration)
       commands.post(.change(consumer.key, configuration.plan, configuration.delivery))
     }
     let all = changed.compactMap { consumers[$0.name] }
     try moveIdle(over: connection)
     let (states, _) = try store.takeFree(changed.map(\.description), over: connection)
-    try restart(
-      all.filter { states[$0.name] != nil }, states,
-      Dictionary(uniqueKeysWithValues: changed.map { ($0.name, $0) }), over: connection)
+    // One without a state was rewound, or taken over: the next notice says so.
+    try restart(all.filter { states[$0.name] != nil }, states, over: connection)
   }
 }

@@ -163,9 +163,9 @@ extension ConsumerLoop {
   /// A consumer's receiver is gone for ever.
   private func end(_ key: ConsumerKey, because error: any Error) throws {
     guard let consumer = byKey[key] else { return }
-    // Standard output is closed: as if a person had ended the program.
-    if consumers.count == 1 { throw error }
     consumer.place = .stopped
+    // Standard output is closed, and nothing else is delivered: as if a person had ended the program.
+    if consumers.values.allSatisfy({ $0.place == .stopped }) { throw error }
     diagnostics.warning(
       "consumer \"\(consumer.name)\" has ended: \(Failure(error)?.message ?? "its receiver is gone")"
     )

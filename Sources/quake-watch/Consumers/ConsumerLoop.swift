@@ -47,6 +47,8 @@ final class ConsumerLoop {
   var needs: [(key: ConsumerKey, attempt: Int, numbers: [Int64])] = []
   var hasBegun = false
   private var isSending = false
+  /// Whether SIGHUP has come, and the configuration was not read anew yet.
+  private var hasToReload = false
   /// Whether the memory that the last work took was returned, and nothing was done since.
   private var hasReleased = false
   private var notices = PeriodicTimer(.seconds(2))
@@ -132,7 +134,12 @@ final class ConsumerLoop {
   /// - Returns: Whether something has happened.
   private func turn(over connection: Connection, isIdle: Bool) throws -> Bool {
     service.alive()
-    if Signals.takeReloadRequest() { try readAnew(over: connection) }
+    if Signals.takeReloadRequest() { hasToReload = true }
+    if hasToReload {
+      // If the connection is lost meanwhile, over the next one.
+      try readAnew(over: connection)
+      hasToReload = false
+    }
     try takeAnswers(over: connection)
     try catchUp(over: connection)
     try advanceConversations(over: connection)

@@ -18,6 +18,9 @@ final class ConsumerWitness {
   private var store: Timestamp?
   /// Whether the file lacks something.
   private(set) var isPending = false
+  /// When to write again after a failure.
+  private var again = Deadline(after: .zero)
+  private var hasFailed = false
 
   /// - Parameter configuration: The path of the configuration file: each has a witness of its own.
   init(of configuration: String, _ place: WitnessPlace, _ diagnostics: Diagnostics) {
@@ -88,7 +91,9 @@ final class ConsumerWitness {
     for token in tokens where delivered.insert(token) { isPending = true }
   }
 
-  func writeIfDue() throws { if isPending, keeper?.isDue != false { try write() } }
+  func writeIfDue() throws {
+    if isPending, again.hasPassed, keeper?.isDue != false { try write() }
+  }
 
   /// Writes what the file lacks.
   func write() throws {
@@ -101,12 +106,24 @@ final class ConsumerWitness {
     keeper.note(HistoryCursor(token: last), of: store)
     do {
       try keeper.writePending()
+      hasFailed = false
     } catch let error as FileError {
+      if keeper.hasWritten { return retry(after: error) }
       // A folder that was not chosen may be one that this account can only read.
-      guard !keeper.hasWritten, case .stateFolder = place else { throw error }
+      guard case .stateFolder = place else { throw error }
       report(error.message)
       self.keeper = nil
     }
+  }
+
+  /// The disk may be full. Until there is room again, nobody waits for the witness.
+  private func retry(after error: FileError) {
+    isPending = true
+    again = Deadline(after: .seconds(1))
+    guard !hasFailed else { return }
+    hasFailed = true
+    diagnostics.warning(
+      error.message, hint: "The consumers go on. The witness is written when that is possible.")
   }
 
   private func report(_ reason: String) {

@@ -89,6 +89,33 @@ struct DeliveryQueueTests {
         == [.retried(attempts: 1, pause: .seconds(3600), tried: .zero)])
   }
 
+  @Test mutating func whatIsTriedAgainByHandDoesNotWaitForTheTimeThatTheReceiverAskedFor() {
+    var queue = queue("ab")
+    #expect(queue.begin(at: start) == [1])
+    _ = end(&queue, [1], .failed(retryAfter: .seconds(3000), isFinal: false), at: start)
+    var owed = [
+      ConsumerStore.Owed(number: 1, subject: "a", attempts: 1, delay: .seconds(3000)),
+      ConsumerStore.Owed(number: 2, subject: "b"),
+    ]
+    queue.replace(with: owed, at: start)
+    #expect(queue.begin(at: start) == nil)
+    owed[0] = ConsumerStore.Owed(number: 1, subject: "a")
+    queue.replace(with: owed, at: start)
+    #expect(begin(&queue, at: start) == [[1], [2]])
+  }
+
+  @Test mutating func aTimeThatIsLaterThanAnyPauseIsNone() {
+    var queue = queue("")
+    let hour = Duration.seconds(3600)
+    queue.add(
+      [
+        ConsumerStore.Owed(number: 1, subject: "a", attempts: 1, delay: hour),
+        ConsumerStore.Owed(number: 2, subject: "b", attempts: 1, delay: hour * 1000),
+      ], at: start)
+    #expect(begin(&queue, at: start) == [[2]])
+    #expect(begin(&queue, at: start + hour) == [[1]])
+  }
+
   @Test mutating func aRefusedMessageIsParkedAndTheNextOfItsSubjectGoesOn() {
     var queue = queue("aa")
     #expect(queue.begin(at: start) == [1])

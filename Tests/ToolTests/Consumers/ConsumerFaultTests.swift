@@ -181,4 +181,53 @@ import Testing
     try end(next)
     #expect(try String(contentsOfFile: file, encoding: .utf8).contains("999") == false)
   }
+
+  @Test func aClockThatIsPutBackHoldsNothingUp() throws {
+    let process = try start()
+    try insert("a")
+    try eventually("an attempt has failed") {
+      try database.value("select coalesce(max(attempts), 0) from quake.delivery") >= "1"
+    }
+    try end(process)
+    // As if the server's clock had been a year ahead.
+    try database.psql(
+      """
+      update quake.delivery set due_at = due_at + interval '1 year';
+      update quake.consumer set delivered_at = now() + interval '1 year', rate = 3;
+      """)
+    try accept()
+    let next = try start()
+    try insert("b")
+    try eventually("both are delivered") { Set(delivered) == ["a", "b"] }
+    try eventually("both are counted") {
+      try database.value("select delivered from quake.consumer") == "2"
+    }
+    #expect(try database.value("select rate between 2 and 5 from quake.consumer") == "t")
+    try consumers("list")
+    try end(next)
+  }
+
+  @Test func aWitnessThatCannotBeWrittenEndsNothing() throws {
+    try accept()
+    let process = try start()
+    let file = folder.path + "/witness"
+    func waitForWitness() throws {
+      let token = try database.value("select quake.latest_token()")
+      try eventually("the witness has \(token)") {
+        (try? String(contentsOfFile: file, encoding: .utf8))?.contains(token) == true
+      }
+    }
+    try insert("a")
+    try eventually("it is delivered") { delivered == ["a"] }
+    try waitForWitness()
+    try FileManager.default.removeItem(atPath: file)
+    try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+    try insert("b")
+    try process.waitForError("could not write witness")
+    try insert("c")
+    try eventually("it goes on") { delivered == ["a", "b", "c"] }
+    try FileManager.default.removeItem(atPath: file)
+    try waitForWitness()
+    try end(process)
+  }
 }

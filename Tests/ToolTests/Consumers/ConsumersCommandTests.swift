@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -249,6 +250,48 @@ import Testing
       try change("pager", "discard", "pager", "--all", "--yes").errors.contains(
         "discarded 2 messages"))
     #expect(try database.count("quake.delivery") == 0)
+  }
+
+  @Test func aCommandThatADeadlockEndsIsTriedAgain() throws {
+    for name in ["a", "b", "c"] { try add(name) }
+    func lock(_ name: String, _ connection: Connection) throws {
+      try connection.run("select from quake.consumer where name = '\(name)' for update")
+    }
+    func waits(_ application: String) throws -> Bool {
+      try database.value(
+        """
+        select count(*) from pg_stat_activity
+         where application_name = '\(application)' and wait_event_type = 'Lock'
+           and datname = current_database()
+        """) == "1"
+    }
+    let first = try database.connect()
+    try first.begin()
+    try lock("b", first)
+    let (hasLocked, mayWait) = (Event(), Event())
+    let other = BackgroundThread { [database] in
+      let other = try database.connect(applicationName: "other")
+      try other.begin()
+      // The command finds the deadlock.
+      try other.run("set local deadlock_timeout = '1h'")
+      try other.run("select from quake.consumer where name = 'c' for update")
+      hasLocked.happen()
+      try mayWait.require("the command has the first lock")
+      try other.run("select from quake.consumer where name = 'a' for update")
+      try other.commit()
+    }
+    try hasLocked.require("the other one has its lock")
+    let command = try Tools.start(
+      "quake-admin", ["consumers", "pause", "a", "b", "c", "--verbose"] + database.option)
+    try eventually("the command has the first lock") { try waits("quake-admin") }
+    mayWait.happen()
+    try eventually("the other one waits for it") { try waits("other") }
+    try first.commit()
+    try other.join()
+    let outcome = try command.exit()
+    #expect(outcome.status == 0 && outcome.errors.contains("trying again: deadlock detected"))
+    #expect(
+      try database.value("select count(paused_at) from quake.consumer") == "3", "\(outcome.errors)")
   }
 
   @Test func aRemovedConsumerLeavesNothing() throws {

@@ -88,7 +88,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("mqtt = http://broker", "expected mqtt://HOST or mqtts://HOST"),
+    ("mqtt = http://broker", "watch.conf:3: invalid value '…' for key 'mqtt': expected mqtt://"),
+    ("mqtt = mqtt://broker\nca-file = /nowhere", "expected a file that can be read: No such file"),
+    ("mqtt = mqtt://broker\ntopic = {x}", "expected a topic, but \"{x}\" is no value"),
     ("mqtt = mqtt://me:secret@broker", "user and password in a file"),
     ("mqtt = mqtt://broker\ntopic = quake/#", "expected a topic without the wildcards"),
     ("mqtt = mqtt://broker\nretain = sometimes", "retain"),

@@ -38,7 +38,7 @@ enum MQTTKeys {
       .flatMap(MQTTPlan.Retain.init) ?? .never
     if plan.retain == .open { try checkRetained(keys) }
     plan.quality = try keys.integer("qos", in: 0...2) ?? 1
-    plan.certificateAuthorityFile = keys.string("ca-file")
+    plan.certificateAuthorityFile = try SinkKeys.authorities(keys)
     if let limit = try keys.duration("timeout", in: .milliseconds(100) ... .seconds(600)) {
       plan.timeout = limit
     }
@@ -82,7 +82,7 @@ enum MQTTKeys {
     do throws(MessageTemplate.Invalid) {
       return try MessageTemplate(text)
     } catch {
-      throw keys.invalidValue(text, for: "topic", expected: error.problem)
+      throw keys.invalidValue(text, for: "topic", expected: "a topic, but \(error.problem)")
     }
   }
 

@@ -1,5 +1,6 @@
 import Basics
 import CommandLine
+import Glibc
 import QuakeConsumers
 import QuakeSinks
 import QuakeTool
@@ -85,7 +86,8 @@ enum SinkKeys {
         if word == "json" { try template.checkJSON() }
         return template
       } catch {
-        throw keys.invalidValue(text, for: "template", expected: error.problem)
+        throw keys.invalidValue(
+          text, for: "template", expected: "a template, but \(error.problem)")
       }
     }
     switch (word, template) {
@@ -113,7 +115,7 @@ enum SinkKeys {
     plan.compresses = keys.flag("gzip")
     plan.trustsRedirects = keys.flag("allow-private")
     plan.mayUseProxy = Environment.namesProxy
-    plan.certificateAuthorityFile = keys.string("ca-file")
+    plan.certificateAuthorityFile = try authorities(keys)
     if let limit = try keys.duration("timeout", in: .milliseconds(100) ... .seconds(600)) {
       plan.timeout = limit
     }
@@ -145,6 +147,17 @@ enum SinkKeys {
       }
     }
     return lines
+  }
+
+  /// The file with certificate authorities, which is read for each connection.
+  static func authorities(_ keys: ParsedArguments) throws -> String? {
+    guard let path = keys.string("ca-file") else { return nil }
+    guard access(path, R_OK) == 0 else {
+      let reason = String(cString: strerror(errno))
+      throw keys.invalidValue(
+        path, for: "ca-file", expected: "a file that can be read: \(reason)")
+    }
+    return path
   }
 
   private static func line(of key: String, _ keys: ParsedArguments) throws -> String {
