@@ -79,18 +79,24 @@ extension Alert {
   /// Why what was told is not so any more.
   private var reason: String {
     if mergedInto != nil {
-      guard let event else { return "it is the same as another earthquake that was told" }
-      return "it is the same as \(Self.earthquake(Told(event))), of which the messages go on"
+      let goesOn = "of which the messages go on"
+      // Often the older conversation goes on with the event of this one.
+      guard let event, event.code.map({ EventCode($0) }) != told.map({ EventCode($0.code) }) else {
+        return "it is the same as an earthquake that was told before, \(goesOn)"
+      }
+      return "it is the same as \(Self.earthquake(Told(event))), \(goesOn)"
     }
     guard let event else { return "it was deleted" }
     if event.has(.withdrawnAt) { return "it was withdrawn" }
     if let successor = event.supersededBy { return "it was replaced by \(successor)" }
-    if let type = event.type, type != "earthquake" { return "it is a \(type)" }
-    guard let told, told.magnitude != event.magnitude else {
-      return "it does not meet the conditions any more"
+    // Which of the conditions it does not meet is not known here: say what may be the reason.
+    var facts: [String] = []
+    if let told, told.magnitude != event.magnitude {
+      facts.append("\(Self.magnitude(event.magnitude, told.magnitude)) now")
     }
-    return
-      "it is \(Self.magnitude(event.magnitude, told.magnitude)) now, and does not meet the conditions"
+    if let type = event.type, type != "earthquake" { facts.append("of the type \(type)") }
+    guard !facts.isEmpty else { return "it does not meet the conditions any more" }
+    return "it is \(facts.joined(separator: ", ")), and does not meet the conditions"
   }
 
   // MARK: - Values

@@ -45,6 +45,20 @@ extension ConversationBook {
     }
   }
 
+  /// An event that belongs to no conversation and passes. The strongest comes first: its aftershocks can be in the same
+  /// transaction, before it.
+  private struct Beginning: Comparable {
+    let event: EventRecord
+    let code: EventCode
+    /// The position of the change by which it passed.
+    let position: Int64
+
+    static func < (a: Beginning, b: Beginning) -> Bool {
+      let (one, other) = (a.event.magnitude ?? -.infinity, b.event.magnitude ?? -.infinity)
+      return one == other ? a.position < b.position : one > other
+    }
+  }
+
   /// Decides what the changes of a transaction mean.
   mutating func decide(_ transaction: ChangeTransaction) throws -> [Alert] {
     let (source, token) = (source, token)
@@ -53,14 +67,18 @@ extension ConversationBook {
     try leave(identities)
     var closed = try closed(identities, at: transaction.at)
     var alerts: [Alert] = []
+    var new: [Beginning] = []
     for end in identities.ends {
       let event = try event(end)
       let these = (identities.about[end] ?? []).compactMap { conversations[$0] }
       if !these.isEmpty {
         alerts += resume(these, event, end, identities, transaction, &closed)
-      } else if let event,
-        let alert = try begin(event, end, identities, at: transaction.at, &closed)
-      {
+      } else if let event, let position = events.passed(end) {
+        new.append(Beginning(event: event, code: end, position: position))
+      }
+    }
+    for beginning in new.sorted() {
+      if let alert = try begin(beginning, identities, at: transaction.at, &closed) {
         alerts.append(alert)
       }
     }
@@ -110,17 +128,7 @@ extension ConversationBook {
       identities.note(end)
       identities.about[end, default: []].append(conversation.id)
     }
-    if events.isTruncated {
-      // What is gone comes before what was inserted after that.
-      let (told, new) = (identities.about, identities.ends.filter { identities.about[$0] == nil })
-      identities.ends =
-        told.sorted { age($0.value[0]) < age($1.value[0]) }.map(\.key) + new
-    }
     return identities
-  }
-
-  private func age(_ id: String) -> Conversation.Age {
-    conversations[id]?.age ?? Conversation.Age(transaction: .max, position: .max)
   }
 
   /// The event that a conversation is about now.
@@ -203,13 +211,13 @@ extension ConversationBook {
       + (event.ids ?? []).map { EventCode($0) }
   }
 
-  /// Begins a conversation about an event that belongs to none, if it passes.
+  /// Begins a conversation about an event that belongs to none, if it still passes.
   private mutating func begin(
-    _ event: EventRecord, _ code: EventCode, _ identities: Identities, at moment: Timestamp,
+    _ beginning: Beginning, _ identities: Identities, at moment: Timestamp,
     _ closed: inout Closed
   ) throws -> Alert? {
-    guard let position = events.passed(code), isNew(event, at: moment), opens(event, at: moment)
-    else { return nil }
+    let (event, code) = (beginning.event, beginning.code)
+    guard isNew(event, at: moment), opens(event, at: moment) else { return nil }
     for candidate in candidates(event, code, identities) {
       guard let before = closed[candidate] else { continue }
       // An event may name ids of other sources, which are other events. One that is gone is the same.
@@ -224,8 +232,9 @@ extension ConversationBook {
       return nil
     }
     let conversation = Conversation(
-      id: "\(token)-\(position)", code: code, codes: Set(identities.known(code)).union([code]),
-      state: .waiting, passedAt: moment, dueAt: moment.advanced(by: rule.settle))
+      id: "\(token)-\(beginning.position)", code: code,
+      codes: Set(identities.known(code)).union([code]), state: .waiting, passedAt: moment,
+      dueAt: moment.advanced(by: rule.settle))
     guard rule.settle > .zero else { return tell(.opened, conversation, event, at: moment) }
     store(conversation)
     return nil

@@ -102,19 +102,22 @@ package struct ConversationBook {
     isSoonestKnown ? soonest : conversations.values.lazy.map(\.dueAt).min()
   }
 
-  /// A conversation whose time is over.
+  /// A conversation whose time is over. Of one moment, the strongest earthquake comes first, as within a transaction.
   private struct Due: Comparable {
     let at: Timestamp
+    /// The negative magnitude.
+    let weakness: Double
     let age: Conversation.Age
     let id: String
 
-    init(_ conversation: Conversation) {
+    init(_ conversation: Conversation, _ event: EventRecord?) {
       at = conversation.dueAt
+      weakness = -(event?.magnitude ?? -.infinity)
       age = conversation.age
       id = conversation.id
     }
 
-    static func < (a: Due, b: Due) -> Bool { (a.at, a.age) < (b.at, b.age) }
+    static func < (a: Due, b: Due) -> Bool { (a.at, a.weakness, a.age) < (b.at, b.weakness, b.age) }
   }
 
   /// Decides what is due at a time, by which everything up to it has been taken.
@@ -125,19 +128,18 @@ package struct ConversationBook {
     isSoonestKnown = true
     guard let soonest, soonest <= time else { return [] }
     var alerts: [Alert] = []
+    let over = conversations.values.filter { $0.dueAt <= time }
+    let events = try source.events(over.map(\.code).sorted(), after: token)
     var queue = Heap<Due>()
-    var codes: [EventCode] = []
-    for conversation in conversations.values where conversation.dueAt <= time {
-      queue.insert(Due(conversation))
-      codes.append(conversation.code)
-    }
-    let events = try source.events(codes.sorted(), after: token)
+    for conversation in over { queue.insert(Due(conversation, events[conversation.code])) }
     while let due = queue.first {
       queue.removeFirst()
       guard let conversation = conversations[due.id] else { continue }
       if let alert = settle(conversation, events[conversation.code]) { alerts.append(alert) }
       // What is opened late may be over as well.
-      if let next = conversations[due.id], next.dueAt <= time { queue.insert(Due(next)) }
+      if let next = conversations[due.id], next.dueAt <= time {
+        queue.insert(Due(next, events[next.code]))
+      }
     }
     return alerts
   }

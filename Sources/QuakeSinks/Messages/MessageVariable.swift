@@ -2,9 +2,9 @@
 package enum MessageVariable {
   /// The names that templates use: `{magnitude}` is the variable `QUAKE_MAGNITUDE`.
   package static let names = [
-    "id", "alert", "conversation", "supersedes", "token", "position", "op", "code", "magnitude",
-    "old_magnitude", "place", "time", "at", "latitude", "longitude", "depth", "url", "text",
-    "held_back",
+    "id", "alert", "conversation", "supersedes", "merged_into", "token", "position", "op", "code",
+    "magnitude", "old_magnitude", "place", "time", "at", "latitude", "longitude", "depth", "url",
+    "text", "held_back",
   ]
 
   /// The name of an environment variable.

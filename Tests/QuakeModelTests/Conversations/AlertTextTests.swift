@@ -43,12 +43,23 @@ import Testing
         == "Retracted: M 7.7, \(long): it is M 4.1 now, and does not meet the conditions")
     #expect(
       try alert(.retracted, event.with { $0.type = "quarry blast" }, told: event).text
-        == "Retracted: M 7.7, \(long): it is a quarry blast")
+        == "Retracted: M 7.7, \(long): it is of the type quarry blast, and does not meet the conditions"
+    )
+    // A consumer of explosions retracts one because of its magnitude.
+    let explosion = event.with { ($0.type, $0.magnitude) = ("explosion", 4.1) }
+    #expect(
+      try alert(.retracted, explosion, told: event).text == """
+        Retracted: M 7.7, \(long): it is M 4.1 now, of the type explosion, and does not meet the conditions
+        """)
     #expect(
       try alert(.retracted, .event("us2", 7), told: event, mergedInto: "1.0000beef-0").text
         == """
         Retracted: M 7.7, \(long): it is the same as M 7.0, somewhere, depth 10 km, \
         2026-01-01 00:00:00 UTC (us2), of which the messages go on
+        """)
+    #expect(
+      try alert(.retracted, event, told: event, mergedInto: "1.0000beef-0").text == """
+        Retracted: M 7.7, \(long): it is the same as an earthquake that was told before, of which the messages go on
         """)
     #expect(
       try alert(.closed, event, told: event).text == "Closed: M 7.7, \(long): nothing more is told")

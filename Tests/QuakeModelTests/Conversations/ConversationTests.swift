@@ -260,6 +260,22 @@ import Testing
     #expect(try world.commit().map(\.kind) == [.opened])
   }
 
+  @Test(arguments: [0, 60])
+  func theStrongestOfATransactionQuietsItsAftershocks(settle: Int64) throws {
+    let world = world {
+      $0.quietsAftershocks = true
+      $0.settle = .seconds(settle)
+    }
+    // As feeds have them: the newest first.
+    world.put(.event("us3", 4.6, after: 1200))
+    world.put(.event("us2", 4.9, after: 600))
+    world.put(.event("us1", 7))
+    world.put(.event("us0", 4.7, after: -600))
+    try world.commit()
+    try world.pass(.seconds(60))
+    #expect(world.alerts.map { $0.event?.code } == ["us1", "us0"])
+  }
+
   @Test func onlyTheNewestIsTold() throws {
     let world = world { $0.isNewestOnly = true }
     world.put(.event("us1", 5, after: 30))

@@ -1,4 +1,5 @@
 import QuakeConsumers
+import QuakeModel
 import QuakeSinks
 import TestSupport
 import Testing
@@ -56,5 +57,14 @@ import Testing
   @Test func theyAreThoseOfTheEnvironment() {
     #expect(MessageVariable.variable("old_magnitude") == "QUAKE_OLD_MAGNITUDE")
     #expect(Set(MessageVariable.names).count == MessageVariable.names.count)
+  }
+
+  @Test func theyHaveAllThatAMergedConversationHas() throws {
+    let token = try #require(ChangeToken("9.0000beef"))
+    let alert = Alert(
+      kind: .retracted, conversation: "7.0000beef-3", number: 2, event: nil,
+      told: Alert.Told(code: "us1"), token: token, at: .latest, mergedInto: "7.0000beef-1")
+    let known = Set(MessageVariable.names.map(MessageVariable.variable))
+    #expect(Set(Message(alert).variables.map(\.name)).subtracting(known) == [])
   }
 }
