@@ -79,6 +79,9 @@ package final class HistoryFollower {
     isAtEnd = false
   }
 
+  /// Whether its connection leads to a copy, as `HistoryReader.isCopy` says.
+  package func isAtCopy() throws -> Bool { try HistoryReader.isCopy(try connected()) }
+
   /// Begins after `cursor`.
   ///
   /// - Throws: `StoreError` of kind `token` if the cursor is not one of this history.

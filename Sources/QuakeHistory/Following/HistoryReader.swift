@@ -103,6 +103,17 @@ package struct HistoryReader {
     try connection.row("select quake.latest_token()", prepared: true, as: ChangeToken.self)
   }
 
+  /// Whether the database is a copy that gets later what others have read already: on a hot standby, or a region. There,
+  /// a token of the future may only not have arrived yet.
+  package static func isCopy(_ connection: Connection) throws(PostgresError) -> Bool {
+    try connection.row(
+      """
+      select pg_is_in_recovery()
+          or exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid
+                      where d.datname = current_database() and starts_with(s.subname, 'quake_region_'))
+      """, as: Bool.self)
+  }
+
   /// A version of a transaction, as the database numbers them.
   private struct Row: Equatable {
     var transaction: Int64

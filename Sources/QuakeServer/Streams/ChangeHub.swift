@@ -146,8 +146,8 @@ final class ChangeHub: Sendable {
         return
       } catch let error as StoreError {
         guard case .token(let problem) = error.kind else { throw error }
-        if problem == .future, follower.session == .standby {
-          // The standby has not replayed yet what was read from the primary.
+        if problem == .future, try follower.isAtCopy() {
+          // The copy does not have yet what was read elsewhere.
           note(error.message)
           _ = Connection.pause(for: HistoryFollower.pollInterval, wake: ended.descriptor)
         } else {

@@ -167,9 +167,9 @@ final class ReconnectingFollower {
   private func mayPass(_ error: any Error) -> Bool {
     switch error {
     case let error as PostgresError: error.isTransient && hasBeenConnected
-    // The standby has not replayed yet what was read from the primary.
+    // A standby or a region does not have yet what was read elsewhere.
     case let error as StoreError:
-      error.kind == .token(.future) && follower.session == .standby
+      error.kind == .token(.future) && (try? follower.isAtCopy()) == true
     default: false
     }
   }

@@ -84,8 +84,8 @@ package struct ServerFigures {
         from pg_replication_slots s
        cross join (select case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
                                else pg_current_wal_lsn() end) w (lsn)
-       -- Since version 17 a standby has copies of slots, which nobody reads there.
-       where (to_jsonb(s) ->> 'synced')::boolean is not true
+       -- Since version 17 a standby has copies of slots, which nobody reads there. After its promotion they are read.
+       where not (pg_is_in_recovery() and coalesce((to_jsonb(s) ->> 'synced')::boolean, false))
        order by slot_name
       """, as: (String, Bool, Bool, Int64, Int64?, Double?).self
     ).map {

@@ -20,7 +20,7 @@ final class DatabaseWatcher: Watcher {
   private var follower: HistoryFollower { source.follower }
   private let session: DatabaseSession
   private var reports: FollowerReports
-  private var hasReportedLateStandby = false
+  private var hasReportedLateCopy = false
   private var announcement = WatchAnnouncement()
 
   /// - Parameters:
@@ -58,13 +58,13 @@ final class DatabaseWatcher: Watcher {
         let isReconnected = session.takeReconnected()
         try delivery.begin()
         return try follow(over: connection, isReconnected: isReconnected)
-      } catch let error as StoreError
-        where error.kind == .token(.future) && follower.session == .standby
-      {
-        // The standby has not replayed yet what was read from the primary; a snapshot would be older.
-        guard follows else { throw error }
-        if waitForStandby(error) { return }
       } catch let error as StoreError {
+        if error.kind == .token(.future), try follower.isAtCopy() {
+          // It does not have yet what was read elsewhere; a snapshot would be older.
+          guard follows else { throw error }
+          if waitForCopy(error) { return }
+          continue
+        }
         let error = try delivery.explained(error)
         guard delivery.canReset(after: error) else { throw error }
         diagnostics.warning(
@@ -124,14 +124,15 @@ final class DatabaseWatcher: Watcher {
 
   // MARK: - Messages
 
-  /// Reports the standby's delay once, and waits a moment.
+  /// Reports the delay of a standby or a region once, and waits a moment.
   ///
   /// - Returns: Whether the watch was stopped meanwhile.
-  private func waitForStandby(_ error: StoreError) -> Bool {
-    if !hasReportedLateStandby {
+  private func waitForCopy(_ error: StoreError) -> Bool {
+    if !hasReportedLateCopy {
+      let copy = follower.session == .standby ? "standby" : "region"
       diagnostics.warning(
-        error.message, detail: error.detail, hint: "Waiting for the standby to catch up.")
-      hasReportedLateStandby = true
+        error.message, detail: error.detail, hint: "Waiting for the \(copy) to catch up.")
+      hasReportedLateCopy = true
     }
     _ = Signals.wait(timeout: HistoryFollower.pollInterval)
     return Signals.stopRequested

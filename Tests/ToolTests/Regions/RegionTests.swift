@@ -106,6 +106,34 @@ import Testing
     #expect(try scene.run("check").errors.contains("is no region"))
   }
 
+  @Test func aReaderThatIsAheadOfTheRegionWaits() throws {
+    let scene = try RegionScene.made()
+    let subscription = "quake_region_\(scene.name)"
+    let connection = try scene.region.connect()
+    try connection.run("alter subscription \(subscription) disable")
+    try eventually("its worker has ended") {
+      try scene.region.value(
+        """
+        select count(*) from pg_stat_subscription where subname = '\(subscription)' and pid is not null
+        """) == "0"
+    }
+    try scene.write(2)
+    let newest = try scene.centre.value("select quake.latest_token()")
+    let watch = try Tools.start(
+      "quake-watch", ["--json", "--after", newest] + scene.region.option)
+    try watch.waitForError("Waiting for the region to catch up")
+    let server = try ServerProcess(scene.region)
+    let stream = try ChangeStream(server.url, after: newest)
+    try server.process.waitForError("does not have yet what a client has read")
+    try connection.run("alter subscription \(subscription) enable")
+    try scene.write(1)
+    #expect(try JSONLine(watch.line()).string("code") == "us6")
+    // Neither a reset nor a list, which would be older.
+    #expect(try stream.next().code == "us6")
+    stream.end()
+    try server.stop()
+  }
+
   @Test func aPurgeAtTheCentreLeavesWhatACursorOfTheRegionNeeds() throws {
     let scene = try RegionScene.made()
     let watch = ["--name", "slow", "--json", "--no-follow", "--from-start"]

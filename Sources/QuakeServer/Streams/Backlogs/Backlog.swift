@@ -229,7 +229,7 @@ final class BacklogReaders: Sendable {
             onGap: { [self] in reportGap($0) })))
       note(nil)
     } catch is BacklogReading.IsLate {
-      fail(job, "the standby has not replayed yet what a client has read")
+      fail(job, "this standby or region does not have yet what a client has read")
     } catch {
       connection = nil
       fail(job, (error as? any ExplainedError)?.message ?? "\(error)")

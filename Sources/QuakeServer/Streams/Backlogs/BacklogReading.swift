@@ -23,7 +23,7 @@ struct BacklogReading {
   /// The reading was stopped, because the server ends.
   struct Stopped: Error {}
 
-  /// A standby has not replayed yet what the client has read.
+  /// The database is a copy that has not got yet what the client has read.
   struct IsLate: Error {}
 
   private init(
@@ -75,7 +75,7 @@ struct BacklogReading {
       return try readToEnd(&reader, &last)
     } catch let error as StoreError {
       guard case .token(let problem) = error.kind else { throw error }
-      if problem == .future, try isStandby() { throw IsLate() }
+      if problem == .future, try HistoryReader.isCopy(connection) { throw IsLate() }
       if problem == .diverged, isValid { onGap(error) }
       try writePage()
       if key.form == .webSocket { return try resetWithoutSnapshot(error, problem, last) }
@@ -93,10 +93,6 @@ struct BacklogReading {
     let token = try HistoryReader.latestToken(over: connection)
     try write(block.reset(problem.rawValue, after: last.token, token: token, error: error))
     return try finish(at: HistoryCursor(token: token), hasHeartbeat: true, isReset: true)
-  }
-
-  private func isStandby() throws(PostgresError) -> Bool {
-    try connection.row("select pg_catalog.pg_is_in_recovery()", as: Bool.self)
   }
 
   private struct LimitReached: Error {}
