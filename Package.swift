@@ -275,8 +275,9 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeSimulator",
-        "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics", "test-probe",
+        "TestSupport", "QuakeStore", "QuakeSinks", "QuakeConsumers", "QuakeClient",
+        "QuakeSimulator", "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
+        "test-probe",
       ],
       exclude: [
         "Association/USGS", "Consumers/receiver.py", "Page/Scenes", "Readers/read_exports.py",

@@ -40,6 +40,17 @@ comment on table quake.past_day is 'when the history first had an event of each 
 comment on column quake.past_day.day is 'day of an origin time, in UTC';
 comment on column quake.past_day.token is 'number of the first transaction after which an event had an origin time of that day';
 
+-- Commit times rise with the tokens, except where a clock was set back: without this table, token_at would look at all
+-- transactions after a time.
+create table quake.past_time (
+  thousand bigint not null,
+  at timestamptz not null,
+  constraint past_time_pkey primary key (thousand)
+);
+comment on table quake.past_time is 'the earliest commit time of each thousand tokens, for questions about a time; note_past derives it from the history';
+comment on column quake.past_time.thousand is 'the thousand: 2 has the tokens 2000 to 2999';
+comment on column quake.past_time.at is 'no transaction of the thousand committed earlier, by the server''s clock';
+
 create table quake.past_noted (
   single boolean not null default true,
   token bigint not null default 0,
@@ -48,7 +59,7 @@ create table quake.past_noted (
   constraint past_noted_single check (single)
 );
 insert into quake.past_noted default values;
-comment on table quake.past_noted is 'how far past_place and past_day follow the history: one row';
+comment on table quake.past_noted is 'how far past_place, past_day and past_time follow the history: one row';
 comment on column quake.past_noted.single is 'always true, so that there is one row only';
 comment on column quake.past_noted.token is 'number of the last transaction that is noted, whole or in part';
 comment on column quake.past_noted.version is 'the last version of that transaction that is noted; null: all are';
@@ -106,6 +117,10 @@ begin
   select count(*) as size, (array_agg(p.token order by p.token desc, p.id desc))[1] as token,
          (array_agg(p.id order by p.token desc, p.id desc))[1] as version
     into portion from passed p;
+  insert into quake.past_time as p (thousand, at)
+  select t.token / 1000, min(t.at) from quake.change_transaction t
+   where t.token > place.token and t.token <= portion.token group by 1
+  on conflict (thousand) do update set at = excluded.at where excluded.at < p.at;
   update quake.past_noted n
      set token = portion.token, version = case when portion.size = p_rows then portion.version end
    where portion.size > 0;
@@ -117,7 +132,24 @@ begin
 end
 $$;
 revoke all on function quake.note_past(integer) from public;
-comment on function quake.note_past(integer) is 'notes the places that events have left in the next versions of the history, at most so many, and deletes notes from before the floor; returns whether nothing is left to do';
+comment on function quake.note_past(integer) is 'notes the places that events have left and the commit times in the next versions of the history, at most so many, and deletes places from before the floor; returns whether nothing is left to do';
+
+create or replace function quake.token_at(p_time timestamptz) returns text
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+as $$
+  -- By token, not by time: a clock that was set back must not hide later transactions. First those that are not noted
+  -- yet, then the last thousand that has one so early.
+  select coalesce(
+    (select t.token || '.' || t.nonce from quake.change_transaction t
+      where t.at <= p_time and t.token > (select n.token from quake.past_noted n)
+      order by t.token desc limit 1),
+    (select t.token || '.' || t.nonce from quake.change_transaction t
+      where t.at <= p_time
+        and t.token < 1000 + 1000 * (select p.thousand from quake.past_time p
+                                      where p.at <= p_time order by p.thousand desc limit 1)
+      order by t.token desc limit 1), '0')
+$$;
 
 -- The number up to which the notes answer a question about a token; null: only the whole history does.
 create function quake.past__reach(p_number bigint) returns bigint

@@ -55,7 +55,7 @@ begin
   foreach name in array array[
     'quake', 'quake_version', 'change_transaction', 'history_floor', 'quake_alias', 'tombstone', 'import', 'edit',
     'edit_transaction', 'association', 'association_pin', 'association_preference', 'association_settings',
-    'past_place', 'past_day', 'past_noted',
+    'past_place', 'past_day', 'past_time', 'past_noted',
     -- These are the region's own. Workers, imports and requests write to them first.
     'feed', 'backfill', 'refresh_request', 'expiry']
   loop

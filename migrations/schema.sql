@@ -1246,6 +1246,10 @@ begin
   select count(*) as size, (array_agg(p.token order by p.token desc, p.id desc))[1] as token,
          (array_agg(p.id order by p.token desc, p.id desc))[1] as version
     into portion from passed p;
+  insert into quake.past_time as p (thousand, at)
+  select t.token / 1000, min(t.at) from quake.change_transaction t
+   where t.token > place.token and t.token <= portion.token group by 1
+  on conflict (thousand) do update set at = excluded.at where excluded.at < p.at;
   update quake.past_noted n
      set token = portion.token, version = case when portion.size = p_rows then portion.version end
    where portion.size > 0;
@@ -1256,7 +1260,7 @@ begin
   return portion.size < p_rows and not found;
 end
 $$;
-COMMENT ON FUNCTION quake.note_past(p_rows integer) IS 'notes the places that events have left in the next versions of the history, at most so many, and deletes notes from before the floor; returns whether nothing is left to do';
+COMMENT ON FUNCTION quake.note_past(p_rows integer) IS 'notes the places that events have left and the commit times in the next versions of the history, at most so many, and deletes places from before the floor; returns whether nothing is left to do';
 CREATE FUNCTION quake.note_table_sizes() RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1893,9 +1897,17 @@ CREATE FUNCTION quake.token_at(p_time timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-  -- By token, not by time: a clock that was set back must not hide later transactions.
-  select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
-                    where t.at <= p_time order by t.token desc limit 1), '0')
+  -- By token, not by time: a clock that was set back must not hide later transactions. First those that are not noted
+  -- yet, then the last thousand that has one so early.
+  select coalesce(
+    (select t.token || '.' || t.nonce from quake.change_transaction t
+      where t.at <= p_time and t.token > (select n.token from quake.past_noted n)
+      order by t.token desc limit 1),
+    (select t.token || '.' || t.nonce from quake.change_transaction t
+      where t.at <= p_time
+        and t.token < 1000 + 1000 * (select p.thousand from quake.past_time p
+                                      where p.at <= p_time order by p.thousand desc limit 1)
+      order by t.token desc limit 1), '0')
 $$;
 COMMENT ON FUNCTION quake.token_at(p_time timestamp with time zone) IS 'the newest token of a transaction that had committed at a time, by the server''s clock; 0 before the first';
 CREATE FUNCTION quake.token_number(p_token text) RETURNS bigint
@@ -3049,7 +3061,7 @@ CREATE TABLE quake.past_noted (
     version bigint,
     CONSTRAINT past_noted_single CHECK (single)
 );
-COMMENT ON TABLE quake.past_noted IS 'how far past_place and past_day follow the history: one row';
+COMMENT ON TABLE quake.past_noted IS 'how far past_place, past_day and past_time follow the history: one row';
 COMMENT ON COLUMN quake.past_noted.single IS 'always true, so that there is one row only';
 COMMENT ON COLUMN quake.past_noted.token IS 'number of the last transaction that is noted, whole or in part';
 COMMENT ON COLUMN quake.past_noted.version IS 'the last version of that transaction that is noted; null: all are';
@@ -3067,6 +3079,13 @@ COMMENT ON COLUMN quake.past_place.version IS 'the version that did (quake_versi
 COMMENT ON COLUMN quake.past_place.code IS 'the event''s code';
 COMMENT ON COLUMN quake.past_place.day IS 'day of the origin time that it had before, in UTC';
 COMMENT ON COLUMN quake.past_place.cell IS 'cell of the map in which its epicentre lay before; null: it had none';
+CREATE TABLE quake.past_time (
+    thousand bigint NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE quake.past_time IS 'the earliest commit time of each thousand tokens, for questions about a time; note_past derives it from the history';
+COMMENT ON COLUMN quake.past_time.thousand IS 'the thousand: 2 has the tokens 2000 to 2999';
+COMMENT ON COLUMN quake.past_time.at IS 'no transaction of the thousand committed earlier, by the server''s clock';
 CREATE TABLE quake.quake_alias (
     id text NOT NULL,
     code text NOT NULL,
@@ -3323,6 +3342,8 @@ ALTER TABLE ONLY quake.past_noted
     ADD CONSTRAINT past_noted_pkey PRIMARY KEY (single);
 ALTER TABLE ONLY quake.past_place
     ADD CONSTRAINT past_place_pkey PRIMARY KEY (token, version);
+ALTER TABLE ONLY quake.past_time
+    ADD CONSTRAINT past_time_pkey PRIMARY KEY (thousand);
 ALTER TABLE ONLY quake.quake_alias
     ADD CONSTRAINT quake_alias_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY quake.quake
@@ -3416,6 +3437,8 @@ CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNC
 ALTER TABLE quake.past_noted DISABLE TRIGGER region_10_refuse_write;
 CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.past_place FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
 ALTER TABLE quake.past_place DISABLE TRIGGER region_10_refuse_write;
+CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.past_time FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
+ALTER TABLE quake.past_time DISABLE TRIGGER region_10_refuse_write;
 CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();
 ALTER TABLE quake.quake DISABLE TRIGGER region_10_refuse_write;
 CREATE TRIGGER region_10_refuse_write BEFORE INSERT OR DELETE OR UPDATE OR TRUNCATE ON quake.quake_alias FOR EACH STATEMENT EXECUTE FUNCTION quake.region__refuse_write();

@@ -23,6 +23,8 @@ public final class QuakeDatabase: Sendable {
   package init(
     _ settings: ConnectionSettings, log: @escaping @Sendable (LogEvent) -> Void = { _ in }
   ) {
+    var settings = settings
+    settings.timelines = SeenTimelines { log(LogEvent(.warning, "\($0)")) }
     self.settings = settings
     self.log = log
   }

@@ -8,6 +8,19 @@ package enum FeedControl {
     try connection.rows("select name from quake.feed_status order by name", as: String.self)
   }
 
+  /// Why no feed is known if this database is a region; nil if it is none.
+  package static func refusalOfRegion(
+    over connection: Connection
+  ) throws(PostgresError) -> StoreError? {
+    try connection.firstRow(
+      "select name from quake.regional_database where is_here", as: String.self
+    ).map {
+      StoreError(
+        .unknownFeed, "there is no feed at region \"\($0)\", which is a copy of its centre",
+        hint: "Workers poll feeds at the centre: name its database.")
+    }
+  }
+
   /// Pauses a feed: no worker polls it until it is resumed. Workers learn of it by a notification, and read
   /// it before each poll.
   ///

@@ -52,7 +52,8 @@ package struct RefreshRequest: Sendable {
         id: try connection.row("select quake.request_refresh(\(feed))", as: Int64.self))
     } catch {
       guard error.sqlState == StoreState.unknownFeed else { throw error }
-      throw StoreError(.unknownFeed, error.message, detail: error.detail, hint: error.hint)
+      throw try FeedControl.refusalOfRegion(over: connection)
+        ?? StoreError(.unknownFeed, error.message, detail: error.detail, hint: error.hint)
     }
   }
 

@@ -21,6 +21,7 @@ package enum RegionTables {
     ("history_floor", .copied),
     ("past_place", .purgedHere),
     ("past_day", .copied),
+    ("past_time", .copied),
     ("past_noted", .copied),
     // "as_of_feed" reads when the snapshots of imports were generated.
     ("import", .copied),

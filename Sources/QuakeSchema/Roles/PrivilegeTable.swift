@@ -62,7 +62,9 @@ package enum PrivilegeTable {
     // Notes about the history, which a function with the owner's privileges writes.
     table("past_place", select: Role.readers + [.purger], isHistory: true),
     table("past_day", select: Role.readers + [.purger], isHistory: true),
-    table("past_noted", select: Role.readers + [.purger], isHistory: true),
+    // "token_at" reads them beside the transactions.
+    table("past_time", select: Role.granted, isHistory: true),
+    table("past_noted", select: Role.granted, isHistory: true),
     table("change_pending", isHistory: true),
     table("commit_lock", isHistory: true),
     // A policy ensures that a role changes only its own cursors. Only the purger deletes cursors.

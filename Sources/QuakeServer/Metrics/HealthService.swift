@@ -49,10 +49,14 @@ struct HealthService: Sendable {
         operation: Operation(
           "metrics", "counters of the server in Prometheus's format", tag: "operation",
           answers: [.init(200, "The metrics.", ["text/plain"])]),
-        handler: .immediate { _ in
-          var text = PrometheusText()
-          writeMetrics(&text)
-          return .text(text.text, type: "text/plain; version=0.0.4; charset=utf-8")
+        handler: .later { _, answer in
+          let writeMetrics = writeMetrics
+          probe.ask { result in
+            var text = PrometheusText()
+            writeMetrics(&text)
+            if case .success(let state) = result { state.region?.write(to: &text) }
+            answer(.success(.text(text.text, type: "text/plain; version=0.0.4; charset=utf-8")))
+          }
         }),
     ]
   }

@@ -4,6 +4,7 @@ import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeSchema
+import QuakeTool
 import Synchronization
 
 /// Finds out whether the database would answer a document now.
@@ -128,6 +129,8 @@ final class ReadinessProbe: Sendable {
 struct DatabaseState: Sendable {
   /// How far it is behind the server whose changes it gets; zero for one that gets none, nil if that is not known.
   let lag: Duration?
+  /// The database as a region; nil if it is none.
+  let region: ServerFigures.Region?
 
   /// Asks for what every document needs: the newest token, and room in the table of locks.
   init(over connection: Connection) throws {
@@ -155,6 +158,7 @@ struct DatabaseState: Sendable {
              and pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn() then 0
         else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8 end
       """, as: (Bool, Double?).self)
+    region = try ServerFigures.region(over: connection)
     lag = seconds.flatMap { $0.isFinite ? Duration(lag: $0) : nil }
     // Most statements need few locks, for which each session has room of its own. A transaction's number is
     // locked in the table that all share, where a standby locks nothing.

@@ -1,5 +1,6 @@
 internal import Glibc
 package import Postgres
+internal import QuakeModel
 
 /// What the PostgreSQL server shows of its slots, its standbys and its disk. What the role may not see is missing.
 package struct ServerFigures {
@@ -17,13 +18,15 @@ package struct ServerFigures {
   }
 
   /// This database as a region: what it gets from its centre.
-  package struct Region {
+  package struct Region: Sendable {
     package let name: String
     package let isSubscribed: Bool
     /// Whether its subscription is enabled.
     package let isEnabled: Bool
     /// How long ago the centre had nothing that is not here; nil if no worker has caught up since its start.
     package let lagSeconds: Double?
+    /// WAL of the centre that has arrived since then; nil likewise.
+    package let behindBytes: Int64?
     /// How often its workers have failed.
     package let errors: Int64
     /// Tables whose first copy is not done.
@@ -112,6 +115,8 @@ package struct ServerFigures {
              (select max(case when w.latest_end_lsn is not null
                               then extract(epoch from clock_timestamp() - w.latest_end_time) end)::float8
                 from pg_stat_subscription w where w.subid = s.oid and w.relid is null),
+             (select max(pg_wal_lsn_diff(w.received_lsn, w.latest_end_lsn))::int8
+                from pg_stat_subscription w where w.subid = s.oid and w.relid is null),
              coalesce((select e.apply_error_count + e.sync_error_count
                          from pg_stat_get_subscription_stats(s.oid) e), 0),
              (select count(*) from pg_subscription_rel r where r.srsubid = s.oid and r.srsubstate <> 'r')
@@ -119,10 +124,11 @@ package struct ServerFigures {
         left join pg_subscription s on s.subname = 'quake_region_' || d.name
              and s.subdbid = (select oid from pg_database where datname = current_database())
        where d.is_here
-      """, as: (String, Bool, Bool, Double?, Int64, Int).self
+      """, as: (String, Bool, Bool, Double?, Int64?, Int64, Int).self
     ).first.map {
       Region(
-        name: $0, isSubscribed: $1, isEnabled: $2, lagSeconds: $3, errors: $4, copying: $5)
+        name: $0, isSubscribed: $1, isEnabled: $2, lagSeconds: $3, behindBytes: $4, errors: $5,
+        copying: $6)
     }
   }
 
@@ -175,5 +181,42 @@ package struct ServerFigures {
     return Disk(
       folder: folder, freeBytes: Double(state.f_bavail) * block,
       sizeBytes: Double(state.f_blocks) * block)
+  }
+}
+
+extension ServerFigures.Region {
+  /// Writes the region's metrics.
+  package func write(to metrics: inout PrometheusText) {
+    let labels: KeyValuePairs = ["region": name]
+    metrics.gauge(
+      "quake_region_running",
+      "Whether the region's subscription is enabled, has copied all tables, and has caught up since its worker started.",
+      [.init(isEnabled && copying == 0 && lagSeconds != nil ? 1 : 0, labels)])
+    metrics.gauge(
+      "quake_region_lag_seconds", "Time since the region had all that its centre had.",
+      [.init(lagSeconds, labels)])
+    metrics.gauge(
+      "quake_region_behind_bytes", "WAL of the centre that has arrived since then.",
+      [.init(behindBytes.map(Double.init), labels)])
+    metrics.gauge(
+      "quake_region_copying_tables", "Tables of the region whose first copy is not done.",
+      [.init(Double(copying), labels)])
+    metrics.begin(
+      "quake_region_errors_total", .counter,
+      "How often workers of the region's subscription failed.")
+    metrics.value("quake_region_errors_total", [("region", name)], Double(errors))
+  }
+
+  /// Writes the region as a member of the status.
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("name", name)
+      json.member("subscribed", isSubscribed)
+      json.member("enabled", isEnabled)
+      json.member("lag_seconds", lagSeconds)
+      json.member("behind_bytes", behindBytes)
+      json.member("errors", errors)
+      json.member("copying_tables", copying)
+    }
   }
 }

@@ -22,6 +22,8 @@ package struct StatusJSON {
       json.member("problems", problems.map(\.message))
       json.object("database", database)
       json.object("schema", schema)
+      json.key("region")
+      if let region = report.server.region { region.write(to: &json) } else { json.null() }
       if let store = report.store { write(store, to: &json) }
     }
     json.newline()

@@ -117,7 +117,9 @@ enum FeedsCommand {
 
   private static func refuseUnknown(_ names: [String], over connection: Connection) throws {
     let known = try FeedControl.names(over: connection)
-    for name in names where !known.contains(name) { throw unknown(name, among: known) }
+    for name in names where !known.contains(name) {
+      throw try FeedControl.refusalOfRegion(over: connection) ?? unknown(name, among: known)
+    }
   }
 
   private static func unknown(_ name: String, among known: [String]) -> StoreError {

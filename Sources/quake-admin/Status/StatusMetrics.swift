@@ -87,7 +87,7 @@ struct StatusMetrics {
       server.slots.filter { $0.lagSeconds != nil }.map {
         .init($0.lagSeconds, ["slot": $0.name])
       })
-    if let region = server.region { describe(region) }
+    server.region?.write(to: &metrics)
     metrics.gauge(
       "quake_standbys", "Standbys that are connected to this server.",
       [.init(Double(server.standbys.count))])
@@ -109,25 +109,6 @@ struct StatusMetrics {
     metrics.gauge(
       "quake_disk_free_ratio", "Free part of the disk of the database, 0 to 1.",
       [.init(server.disk?.freeShare)])
-  }
-
-  private mutating func describe(_ region: ServerFigures.Region) {
-    let labels: KeyValuePairs = ["region": region.name]
-    metrics.gauge(
-      "quake_region_running",
-      "Whether the region's subscription is enabled, has copied all tables, and has caught up since its worker started.",
-      [.init(region.isEnabled && region.copying == 0 && region.lagSeconds != nil ? 1 : 0, labels)])
-    metrics.gauge(
-      "quake_region_lag_seconds", "Time since the region had all that its centre had.",
-      [.init(region.lagSeconds, labels)])
-    metrics.gauge(
-      "quake_region_copying_tables", "Tables of the region whose first copy is not done.",
-      [.init(Double(region.copying), labels)])
-    metrics.begin(
-      "quake_region_errors_total", .counter,
-      "How often workers of the region's subscription failed.")
-    metrics.value(
-      "quake_region_errors_total", [("region", region.name)], Double(region.errors))
   }
 
   private mutating func describeFeeds(_ store: StoreStatus) {

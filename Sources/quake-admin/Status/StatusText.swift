@@ -95,7 +95,9 @@ struct StatusText {
     if let simulated = store.simulatedEvents, simulated > 0 {
       list.add("simulated events", "\(Readable.count(Int(simulated))), which never happened")
     }
-    if store.feeds.isEmpty { list.add("feeds", "none polled yet") }
+    if store.feeds.isEmpty {
+      list.add("feeds", report.server.region == nil ? "none polled yet" : "polled at the centre")
+    }
     if let consumers = report.consumers, !consumers.isEmpty {
       list.add("consumers", summary(of: consumers))
     }
@@ -119,8 +121,9 @@ struct StatusText {
           : region.lagSeconds.map {
             "had all of its centre \(Readable.duration(Duration(lag: max($0, 0)))) ago"
           } ?? "not connected to its centre"
+    let behind = region.behindBytes.flatMap { $0 > 0 ? ", \(Readable.bytes(Int($0))) behind" : nil }
     let failures = "workers failed \(Readable.count(Int(region.errors), "time"))"
-    return "\(region.name), \(state)" + (region.errors == 0 ? "" : "; \(failures)")
+    return "\(region.name), \(state)\(behind ?? "")" + (region.errors == 0 ? "" : "; \(failures)")
   }
 
   private func text(of slot: ServerFigures.Slot) -> String {

@@ -75,8 +75,8 @@ import Testing
     #expect(object.text.contains("\"ok\":true,\"problems\":[]"))
     #expect(
       object.keys == [
-        "time", "ok", "problems", "database", "schema", "feeds", "import", "token", "token_at",
-        "token_age_seconds", "quarantined", "simulated_events", "watchers",
+        "time", "ok", "problems", "database", "schema", "region", "feeds", "import", "token",
+        "token_at", "token_age_seconds", "quarantined", "simulated_events", "watchers",
         "consumers",
         "notification_queue_usage",
         "notification_queue", "lock_waits", "bytes", "tables", "growth_since", "growth",

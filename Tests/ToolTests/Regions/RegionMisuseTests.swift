@@ -15,6 +15,18 @@ import Testing
       try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option).output
         .contains("quake_region_lag_seconds{region=\"\(scene.name)\"}")
     }
+    let known = try Tools.run("quake-admin", ["status", "--json"] + scene.region.option)
+    let region = try #require(try JSONLine(known.output)["region"])
+    #expect(region.string("name") == scene.name && region.integer("errors") == 0)
+    #expect(region.double("lag_seconds") != nil && region.integer("behind_bytes") != nil)
+    let served = try server.get("/metrics").text
+    #expect(served.contains("quake_region_running{region=\"\(scene.name)\"} 1"), "\(served)")
+    for command in [["refresh"], ["feeds", "pause", "all_day"]] {
+      let refused = try Tools.run("quake-admin", command + scene.region.option)
+      #expect(refused.status == 64, "\(refused.errors)")
+      #expect(refused.errors.contains("there is no feed at region \"\(scene.name)\""))
+      #expect(refused.errors.contains("at the centre"))
+    }
     let connection = try scene.region.connect()
     try connection.run("alter subscription quake_region_\(scene.name) disable")
     try eventually("its worker has ended") {

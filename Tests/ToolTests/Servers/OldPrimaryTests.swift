@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import Foundation
+import QuakeStore
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
     try server.ask("insert into quake.quake (code, time) values ('\(code)', now())")
   }
 
-  @Test func programsThatSawTheNewPrimaryDoNotGoBack() throws {
+  @Test func programsThatSawTheNewPrimaryDoNotGoBack() async throws {
     try insert("a", servers.primary)
     let feed = try ScriptedServer(body: Array(Feeds.collection(count: 4).utf8))
     let worker = try Tools.start("quake-ingest", ["run", "--feed", "\(feed.url)@1h", "-d", both])
@@ -28,6 +29,11 @@ import Testing
     let watch = try Tools.start("quake-watch", ["-d", both, "--json"])
     try watch.waitForError("watching after")
     let server = try ServerProcess(["-d", both])
+    let words = "is the primary from before a failover"
+    let refusals = Tally()
+    let library = QuakeDatabase(both, applicationName: "tests") { event in
+      if event.message.contains(words) { refusals.add(1) }
+    }
     let newest = try servers.ask(servers.primary, "select quake.latest_token()")
     try eventually("the standby has caught up") {
       try servers.ask(servers.standby, "select quake.latest_token()") == newest
@@ -40,6 +46,7 @@ import Testing
     try eventually("the server follows the new primary") {
       try server.get("/v1/quakes/b").status == 200
     }
+    #expect(try await library.event("b") != nil)
 
     try servers.primary.start()
     // Both histories are complete up to here, and the same.
@@ -49,7 +56,6 @@ import Testing
       select pg_terminate_backend(pid, 60000) from pg_stat_activity
        where application_name like 'quake-%' and pid <> pg_backend_pid()
       """)
-    let words = "is the primary from before a failover"
     for process in [worker, watch, server.process] { try process.waitForError(words) }
     try insert("lost", servers.primary)
     try insert("c", servers.standby)
@@ -58,6 +64,10 @@ import Testing
       try server.get("/v1/quakes/c").status == 200
     }
     #expect(try server.get("/v1/quakes/lost").status == 404)
+    #expect(try await library.event("lost") == nil)
+    #expect(try await library.event("c") != nil)
+    // Once, and not for each connection.
+    #expect(refusals.total == 1)
     try eventually("the worker is connected to the new primary") {
       try servers.ask(
         servers.standby,
