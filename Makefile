@@ -53,7 +53,7 @@ BUILD-DEBUG := swift build --product quakePackageTests
 # has ended; the rest is in its log. The others go on after a failure. The last lines name each test that failed, and
 # the command that runs it alone.
 TEST-LOGS := .build/test-logs
-JOBS := 4
+JOBS := 5
 RUN-OPTIONS :=
 
 .PHONY: test-groups
