@@ -21,7 +21,7 @@ let unoptimisedInTests: [SwiftSetting] =
 let tests: [SwiftSetting] =
   strict + [.unsafeFlags(quicklyCompiled, .when(configuration: .release))]
 
-// The largest module comes last, so its files are compiled side by side.
+// The files of the largest module are compiled side by side.
 let largestTests: [SwiftSetting] =
   strict + [
     .unsafeFlags(
@@ -240,7 +240,8 @@ let package = Package(
       exclude: ["contenders/psycopg_copy.py"],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
 
-    // What tests look at in a process of its own.
+    // What tests look at in a process of its own. Only the tests of the library depend on it, so that the others are not
+    // compiled after it.
     .executableTarget(
       name: "test-probe", dependencies: ["CommandLine", "QuakeStore", "QuakeModel"],
       path: "Tests/TestProbe", swiftSettings: tests),
@@ -277,7 +278,6 @@ let package = Package(
       dependencies: [
         "TestSupport", "QuakeStore", "QuakeSinks", "QuakeConsumers", "QuakeClient",
         "QuakeSimulator", "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
-        "test-probe",
       ],
       exclude: [
         "Association/USGS", "Consumers/receiver.py", "Page/Scenes", "Readers/read_exports.py",
@@ -304,7 +304,7 @@ let package = Package(
       name: "CommandLineTests",
       dependencies: [
         "Basics", "CommandLine", "QuakeConsumers", "QuakeModel", "QuakeSinks", "QuakeTool",
-        "TestSupport", "test-probe",
+        "TestSupport",
       ],
       swiftSettings: tests),
   ],

@@ -14,10 +14,10 @@ struct HistoryPage {
   struct Limits {
     /// Rows in a page.
     var rows = 500
-    /// Bytes in a page. If a page has more, a smaller one is read instead.
+    /// Bytes in a page. If a page has more, one with fewer rows is read instead.
     var bytes = 2 << 20
-    /// Rows in a smaller one: with the longest texts that the schema allows, a megabyte each.
-    var smallRows = 2
+    /// Rows in pages with fewer. The last are for the longest texts that the schema allows, a megabyte each.
+    var fewerRows = [32, 2]
     /// Versions that the server examines for a page.
     var scanned = 10_000
     /// With more codes than this, walking through the transactions is quicker.

@@ -8,18 +8,17 @@ package import QuakeModel
 package struct HistoryQueryReader {
   private let connection: Connection
   private let limits: HistoryPage.Limits
-  private let fullPage: HistoryPage
-  private let smallPage: HistoryPage
-  /// Whether pages have few rows, because full ones had too many bytes.
-  private var isSmall = false
+  /// Pages of the same changes, each with fewer rows than the one before it.
+  private let pages: [HistoryPage]
+  /// The index of the pages that are read now: larger ones had too many bytes.
+  private var size = 0
   private let order: HistoryQuery.Order
   private var remaining: Int64?
   private var cursor: HistoryQueryCursor
   /// The transaction of the change handed over last.
   private var transaction: ChangeTransaction?
   /// The page that is being prefetched, and the cursor after which it begins.
-  private var prefetch:
-    (cursor: HistoryQueryCursor, isSmall: Bool, ticket: Connection.PrefetchTicket)?
+  private var prefetch: (cursor: HistoryQueryCursor, size: Int, ticket: Connection.PrefetchTicket)?
   private var isAtEnd = false
 
   /// A reader of the changes that `query` selects among those that are committed now.
@@ -38,21 +37,22 @@ package struct HistoryQueryReader {
     try connection.readInIndexOrder()
     let range = try HistoryRange(query, over: connection)
     self.limits = limits
-    fullPage = HistoryPage(query, range, limits: limits)
-    var small = limits
-    small.rows = min(limits.rows, limits.smallRows)
-    smallPage = HistoryPage(query, range, limits: small)
+    pages = ([limits.rows] + limits.fewerRows.filter { $0 < limits.rows }).map { rows in
+      var limits = limits
+      limits.rows = rows
+      return HistoryPage(query, range, limits: limits)
+    }
     order = query.order
     remaining = query.limit
     if let place = query.afterChange {
       cursor = try HistoryQueryCursor(
-        after: place, range, query.order, codes: fullPage.codes, over: connection)
+        after: place, range, query.order, codes: pages[0].codes, over: connection)
     } else {
-      cursor = fullPage.beginning
+      cursor = pages[0].beginning
     }
   }
 
-  private var page: HistoryPage { isSmall ? smallPage : fullPage }
+  private var page: HistoryPage { pages[size] }
 
   /// Reads one page and hands over its changes. While it does, the server reads the next one, if there
   /// is more.
@@ -65,7 +65,12 @@ package struct HistoryQueryReader {
     guard !isAtEnd, remaining != 0 else { return true }
     let result = try nextPage()
     let page = page
-    if isSmall, result.memorySize < limits.bytes / 64 { isSmall = false }
+    // Only if a larger page of such rows is not too large again. In memory they take more than on the way.
+    if size > 0,
+      result.memorySize / max(result.rowCount, 1) < limits.bytes / pages[size - 1].rows
+    {
+      size -= 1
+    }
     try handOver(result, of: page, body)
     return isAtEnd || remaining == 0
   }
@@ -78,14 +83,16 @@ package struct HistoryQueryReader {
         if let prefetch, prefetch.cursor == cursor,
           let page = try connection.takePrefetched(prefetch.ticket)
         {
-          isSmall = prefetch.isSmall
+          size = prefetch.size
           return page
         }
         return try connection.executePrepared(
           page.statement(after: cursor), format: .binary, limit: limits.bytes)
       } catch {
-        guard error.kind == .tooLarge, !isSmall else { throw StoreError(token: error) ?? error }
-        isSmall = true
+        guard error.kind == .tooLarge, size + 1 < pages.count else {
+          throw StoreError(token: error) ?? error
+        }
+        size += 1
       }
     }
   }
@@ -118,7 +125,7 @@ package struct HistoryQueryReader {
     for row in 0..<result.rowCount { (end, _) = try step(result, row, from: end) }
     let ticket = try connection.prefetch(
       page.statement(after: end), format: .binary, limit: limits.bytes)
-    prefetch = (end, isSmall, ticket)
+    prefetch = (end, size, ticket)
   }
 
   private mutating func change(

@@ -1,7 +1,10 @@
 import Foundation
 import Postgres
+import QuakeModel
 import TestSupport
 import Testing
+
+@testable import QuakeHistory
 
 /// Regressions: each made an operation of a second take minutes.
 ///
@@ -115,5 +118,25 @@ import Testing
       try connection.run("update quake.quake set felt = \(number) where code = 'p0'")
     }
     #expect(try connection.ask("select count(*) from quake.change_pending") == "0")
+  }
+
+  /// Rows of 6 kB: pages of 500 of them are too large, and each that is read in vain takes as long as one in use.
+  @Test func longTextsAreNotReadTwoAtATime() throws {
+    try connection.run(
+      """
+      update quake.quake set place = repeat('p', 1000), title = repeat('t', 2000), url = repeat('u', 3000)
+       where code < 'p104'
+      """)
+    let expected = try connection.ask("select count(*) from quake.quake where code < 'p104'")
+    for order in [HistoryQuery.Order.ascending, .descending] {
+      var request = HistoryQuery()
+      request.order = order
+      request.after = .number(1)
+      var reader = try HistoryQueryReader(request, over: connection)
+      var (pages, changes) = (1, 0)
+      while try !reader.readPage({ _ in changes += 1 }) { pages += 1 }
+      #expect("\(changes)" == expected)
+      #expect(changes > 400 && pages <= changes / 30 + 2, "\(pages) pages")
+    }
   }
 }
