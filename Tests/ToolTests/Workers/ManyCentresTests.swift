@@ -75,17 +75,18 @@ import Testing
 
   @Test func aSlowABrokenAndALyingCentreDelayNoOther() throws {
     let centres = Tools.isSoak ? 100 : 24
-    let every: Duration = Tools.isSoak ? .seconds(10) : .seconds(1)
+    // Beside load, a worker with an interval of a second is always late; then the slow centre had not failed in a minute.
+    let every: Duration = .seconds(Tools.isSoak ? 10 : 5)
     let server = try server(centres: centres)
     let worker = try Tools.start(
       "quake-ingest",
       ["run", "--quiet", "--config", configuration(server, centres: centres, every: every)]
         + database.option)
     let good = (0..<centres).filter { ![Self.slow, Self.broken, Self.lying].contains($0) }
-    try eventually("each good centre was asked five times", within: .seconds(300)) {
+    try eventually("each good centre was asked three times", within: .seconds(300)) {
       worker.takeIn()
       let pauses = self.pauses(server)
-      return good.allSatisfy { (pauses[$0]?.count ?? 0) >= 4 }
+      return good.allSatisfy { (pauses[$0]?.count ?? 0) >= 2 }
     }
     let all = good.flatMap { self.pauses(server)[$0] ?? [] }.sorted()
     let median = all[all.count / 2]
