@@ -11,10 +11,10 @@ import Testing
     let isRequested = Atomic(false)
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func notificationsOfOthersNeverEndAConnectionNorItsStatements(_ version: ServerVersion) throws {
     let database = try TestDatabase.empty(on: version.server)
-    let times = version == .main || Tools.isSoak ? 50 : 10
+    let times = Tools.isSoak ? 50 : 10
     let connection = try database.connect()
     try connection.run("listen changes")
     let stop = Stop()

@@ -81,7 +81,7 @@ import Testing
     #expect(!quiet.output.contains("\nok: "))
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func theMonitorSeesAllAndAStrangerSaysWhatItDoesNotSee(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let prefix = database.name + "_"
@@ -159,7 +159,7 @@ import Testing
       after: "alter table quake.quake disable trigger quake_20_record_insert;")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func whatKeepsProgramsFromWritingIsNamedWithTheStatementThatUndoesIt(
     _ version: ServerVersion
   ) throws {
@@ -271,7 +271,7 @@ import Testing
     #expect(try Findings(database.conninfo).states["collations"] == "ok")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func sessionsAndSlotsThatHoldBackTheServerAreFound(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let session = try database.connect(applicationName: "forgotten")
