@@ -289,7 +289,7 @@ let package = Package(
       name: "ChangeFeedTests",
       dependencies: [
         "Basics", "TestSupport", "QuakeModel", "QuakeSchema", "EmbeddedPostgres", "Postgres",
-        "CCompression",
+        "CCompression", "test-probe",
       ],
       exclude: ["Consumers/unreliable_receiver.py"],
       swiftSettings: tests),

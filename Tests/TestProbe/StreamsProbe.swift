@@ -1,6 +1,6 @@
 import Glibc
 
-/// Clients of `/v1/changes` that resume after their last change when their streams end: `streams PORT N`.
+/// Clients of `/v1/changes` that resume after their last change when their streams end: `streams PORT N [CURSOR]`.
 ///
 /// When all of them have another change it prints its number and its id. It ends with status 1 when a client gets a
 /// change that is not the next one.
@@ -13,7 +13,7 @@ final class StreamsProbe {
     var name = ""
     var id = ""
     /// The cursor, and how many changes have come.
-    var cursor = "0"
+    var cursor: String
     var changes = 0
   }
 
@@ -32,11 +32,13 @@ final class StreamsProbe {
   private static let longestLine = 100
 
   init?(_ arguments: [String]) {
-    guard arguments.count == 3, arguments[0] == "streams", let port = UInt16(arguments[1]),
+    guard (3...4).contains(arguments.count), arguments[0] == "streams",
+      let port = UInt16(arguments[1]),
       let count = Int(arguments[2])
     else { return nil }
     self.port = port
-    clients = Array(repeating: Client(), count: count)
+    let first = Client(cursor: arguments.count > 3 ? arguments[3] : "0")
+    clients = Array(repeating: first, count: count)
     counts = [count]
     var limit = rlimit()
     let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

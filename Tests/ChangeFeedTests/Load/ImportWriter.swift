@@ -4,16 +4,18 @@ import TestSupport
 /// Imports of a feed whose events change each time, by the built `quake-ingest`, some of them killed.
 final class ImportWriter {
   private let events: Int
+  private let changesIDs: Bool
   private let conninfo: String
   private let log: WriterLog
   private var random: SeededGenerator
   private let shouldStop: @Sendable () -> Bool
 
   init(
-    events: Int, _ conninfo: String, log: WriterLog, random: SeededGenerator,
+    events: Int, changesIDs: Bool, _ conninfo: String, log: WriterLog, random: SeededGenerator,
     until shouldStop: @escaping @Sendable () -> Bool
   ) {
     self.events = events
+    self.changesIDs = changesIDs
     self.conninfo = conninfo
     self.log = log
     self.random = random
@@ -52,12 +54,14 @@ final class ImportWriter {
 
   private func feed(_ round: Int) -> String {
     let features = (1...events).map { number in
-      """
-      {"type":"Feature","id":"im\(number)","properties":{"mag":\(Double((number + round) % 80) / 10),\
-      "place":"\(number) km N of Nowhere","time":\(1_700_000_000_000 + number),"updated":\
-      \(1_700_000_000_000 + round),"net":"im","code":"\(number)","type":"earthquake","ids":",im\(number),"},\
-      "geometry":{"type":"Point","coordinates":[\(number % 180),\(number % 90),10]}}
-      """
+      let network = changesIDs && (number + round) % 7 == 0 ? "in" : "im"
+      let ids = changesIDs ? ",im\(number),in\(number)," : ",im\(number),"
+      return """
+        {"type":"Feature","id":"\(network)\(number)","properties":{"mag":\(Double((number + round) % 80) / 10),\
+        "place":"\(number) km N of Nowhere","time":\(1_700_000_000_000 + number),"updated":\
+        \(1_700_000_000_000 + round),"net":"\(network)","code":"\(number)","type":"earthquake","ids":"\(ids)"},\
+        "geometry":{"type":"Point","coordinates":[\(number % 180),\(number % 90),10]}}
+        """
     }
     return """
       {"type":"FeatureCollection","metadata":{"generated":\(1_700_000_000_000 + round * 1000),\

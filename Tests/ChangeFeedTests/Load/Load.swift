@@ -1,12 +1,19 @@
+import Glibc
 import Synchronization
 import TestSupport
 
 /// Many writers at once, until they have committed a number of changes and have done what else was asked for.
-final class Load {
+final class Load: Sendable {
   let log = WriterLog()
   private let isDone: @Sendable () -> Bool
   private let threads: [BackgroundThread]
   private let isOver: OverFlag
+  private let allowance = Allowance()
+
+  /// How many changes the writers may commit for now.
+  private final class Allowance: Sendable {
+    let changes = Atomic<Int>(.max)
+  }
 
   /// Shared by the writers.
   final class OverFlag: Sendable {
@@ -29,6 +36,8 @@ final class Load {
     /// Events in a feed that is imported again and again; 0: none is.
     var importedEvents = 0
     var truncates = true
+    /// Whether events of that feed get other preferred ids.
+    var importsChangeIDs = false
     /// Whether one more writer leaves each of its transactions open while hundreds of others commit.
     var leavesOpen = false
   }
@@ -37,14 +46,22 @@ final class Load {
   init(_ settings: Settings, _ conninfo: String, psql: String = "") {
     let isOver = OverFlag()
     self.isOver = isOver
-    let log = log
-    let isDone: @Sendable () -> Bool = {
+    let (log, allowance) = (log, allowance)
+    let isComplete: @Sendable () -> Bool = {
       isOver.isRaised
         || log.committedChanges >= settings.changes
           && (settings.leastCommits == 0 || log.count(.committed) >= settings.leastCommits)
           && (settings.leastRollbacks == 0 || log.count(.rolledBack) >= settings.leastRollbacks)
     }
-    self.isDone = isDone
+    self.isDone = isComplete
+    let isHeldBack: @Sendable () -> Bool = {
+      log.committedChanges >= allowance.changes.load(ordering: .relaxed)
+    }
+    // What the other writers ask before each round.
+    let isDone: @Sendable () -> Bool = {
+      while !isComplete(), isHeldBack() { poll(nil, 0, 5) }
+      return isComplete()
+    }
     let levels = ["read committed", "repeatable read", "serializable"]
     var threads = (0..<settings.writers).map { number in
       var writer = LoadWriter.Settings(
@@ -55,7 +72,8 @@ final class Load {
       writer.isCareless = number % 5 == 4
       return BackgroundThread { [writer] in
         try LoadWriter(
-          writer, conninfo, log: log, random: Seed.generator(writer.name), until: isDone
+          writer, conninfo, log: log, random: Seed.generator(writer.name), until: isComplete,
+          pauseWhile: isHeldBack
         ).run()
       }
     }
@@ -66,7 +84,8 @@ final class Load {
       threads.append(
         BackgroundThread { [writer] in
           try LoadWriter(
-            writer, conninfo, log: log, random: Seed.generator(writer.name), until: isDone
+            writer, conninfo, log: log, random: Seed.generator(writer.name), until: isComplete,
+            pauseWhile: isHeldBack
           ).run()
         })
     }
@@ -83,7 +102,8 @@ final class Load {
       threads.append(
         BackgroundThread {
           try ImportWriter(
-            events: settings.importedEvents, conninfo, log: log,
+            events: settings.importedEvents, changesIDs: settings.importsChangeIDs, conninfo,
+            log: log,
             random: Seed.generator("import"), until: isDone
           ).run()
         })
@@ -102,6 +122,12 @@ final class Load {
     }
     if let failure { throw failure }
   }
+
+  /// Lets them commit until there are so many changes, and no transaction afterwards. At first there is no limit.
+  func allow(_ changes: Int) { allowance.changes.store(changes, ordering: .relaxed) }
+
+  /// Whether they wait because they have committed as much as they may.
+  var isHeldBack: Bool { log.committedChanges >= allowance.changes.load(ordering: .relaxed) }
 
   /// Tells them to end.
   func stop() { isOver.raise() }

@@ -28,6 +28,7 @@ final class LoadWriter {
   private let conninfo: String
   private let log: WriterLog
   private let shouldStop: @Sendable () -> Bool
+  private let isHeldBack: @Sendable () -> Bool
   private var random: SeededGenerator
   private var connection: Connection?
   private var transactions = 0
@@ -35,19 +36,21 @@ final class LoadWriter {
 
   init(
     _ settings: Settings, _ conninfo: String, log: WriterLog, random: SeededGenerator,
-    until shouldStop: @escaping @Sendable () -> Bool
+    until shouldStop: @escaping @Sendable () -> Bool,
+    pauseWhile isHeldBack: @escaping @Sendable () -> Bool
   ) {
     self.settings = settings
     self.conninfo = conninfo
     self.log = log
     self.random = random
     self.shouldStop = shouldStop
+    self.isHeldBack = isHeldBack
   }
 
   /// Writes until it is told to stop.
   func run() throws {
     while !shouldStop() {
-      guard let connection = connect() else {
+      guard !isHeldBack(), let connection = connect() else {
         poll(nil, 0, 20)
         continue
       }
@@ -116,7 +119,10 @@ final class LoadWriter {
   private func waitForOthers(_ count: Int) {
     let wanted = log.count(.committed) + count
     let deadline = Deadline(after: ToolProcess.patience)
-    while log.count(.committed) < wanted, !shouldStop(), !deadline.hasPassed { poll(nil, 0, 5) }
+    // A transaction that stays open would hold back the slots of regions.
+    while log.count(.committed) < wanted, !shouldStop(), !isHeldBack(), !deadline.hasPassed {
+      poll(nil, 0, 5)
+    }
   }
 
   /// Some statements, perhaps within a savepoint, perhaps rolled back to it.

@@ -11,7 +11,7 @@ final class FeedProcess {
   private let thread: BackgroundThread
   private var hasEnded = false
 
-  /// Starts a watcher of the database at `conninfo`.
+  /// Starts a watcher of the database at `conninfo`, or of the server at this URL.
   ///
   /// - Parameters:
   ///   - tool: The program; nil is the built one.
@@ -27,7 +27,8 @@ final class FeedProcess {
     let setPipeSize: Int32 = 1031  // F_SETPIPE_SZ, which Swift does not see
     if let pipeSize { _ = fcntl(ends[0], setPipeSize, pipeSize) }
     defer { close(ends[1]) }
-    let all = ["--json", "--database", conninfo] + arguments
+    let source = conninfo.hasPrefix("http") ? "--url" : "--database"
+    let all = ["--json", source, conninfo] + arguments
     do {
       process =
         if let tool {

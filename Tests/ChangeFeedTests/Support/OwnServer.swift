@@ -46,19 +46,35 @@ final class OwnServer: Sendable {
   }
 
   func connect(applicationName: String = "tests") throws -> Connection {
+    try server.connect(applicationName: applicationName)
+  }
+
+  /// Kills every process of it and starts it again.
+  func crash() throws {
+    try server.killAll()
+    try server.start()
+  }
+}
+
+extension EmbeddedServer {
+  /// A connection to it.
+  func connect(applicationName: String = "tests") throws -> Connection {
     var settings = ConnectionSettings(conninfo, applicationName: applicationName)
     settings.connectTimeout = ToolProcess.patience
     return try Connection(settings)
   }
 
-  /// Kills every process of it and starts it again.
-  func crash() throws {
-    guard let postmaster = try server.status().pid else { return }
+  /// Kills every process of it, as the loss of its machine does.
+  func killAll() throws {
+    guard let postmaster = try status().pid else { return }
+    // It starts no further process then.
+    kill(postmaster, SIGSTOP)
     let processes = [postmaster] + Self.children(of: postmaster)
     for process in processes { kill(process, SIGKILL) }
     // Until then it would be taken for one that runs.
     try eventually("the server's processes have gone") { processes.allSatisfy(Self.hasEnded) }
-    try server.start()
+    var status: Int32 = 0
+    waitpid(postmaster, &status, WNOHANG)
   }
 
   private static func hasEnded(_ process: pid_t) -> Bool {
