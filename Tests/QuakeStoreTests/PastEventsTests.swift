@@ -182,7 +182,7 @@ import Testing
   @Test(arguments: Seeds.first(2, of: 1...12))
   func aTimeLeadsToTheNewestTokenThatHadCommitted(seed: UInt64) throws {
     var generator = SeededGenerator(seed &+ 200)
-    for _ in 0..<8 {
+    for _ in 0..<5 {
       try write(25, truncates: false, using: &generator)
       let gap = Int64.random(in: 0...400, using: &generator)
       let clock = Int64.random(in: 0...1000, using: &generator)
@@ -200,12 +200,13 @@ import Testing
           select t.at + n * interval '1 s' from quake.change_transaction t, generate_series(-1, 1) n
           union select unnest('{-infinity,infinity,null}'::timestamptz[])
         )
-        select m.at, quake.token_at(m.at), w.token
+        select m.at, f.token, w.token
           from time m
+         cross join lateral (select quake.token_at(m.at) offset 0) f (token)
          cross join lateral (
             select coalesce((select t.token || '.' || t.nonce from quake.change_transaction t
                               where t.at <= m.at order by t.token desc limit 1), '0')) w (token)
-         where quake.token_at(m.at) is distinct from w.token
+         where f.token is distinct from w.token
         """)
       #expect(differing == [])
     }
