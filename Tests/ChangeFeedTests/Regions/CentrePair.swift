@@ -69,16 +69,31 @@ final class CentrePair {
   /// them.
   func waitForStandby(slots: Int) throws {
     let (here, there) = (try connect(), try standby.connect())
-    try eventually("the standby is synchronous and has \(slots) slots", within: .seconds(300)) {
-      // A new slot needs WAL from before the copy, until the centre has written more, which may take it a while.
-      try here.run("select pg_log_standby_snapshot()")
-      return try here.ask("select count(*) from pg_stat_replication where sync_state = 'sync'")
-        == "1"
-        && there.ask(
-          """
-          select count(*) from pg_replication_slots
-           where synced and failover and not temporary and invalidation_reason is null
-          """) == "\(slots)"
+    do {
+      try eventually("the standby is synchronous and has \(slots) slots", within: .seconds(300)) {
+        // A new slot needs WAL from before the copy, until the centre has written more, which may take it a while.
+        try here.run("select pg_log_standby_snapshot()")
+        return try here.ask("select count(*) from pg_stat_replication where sync_state = 'sync'")
+          == "1"
+          && there.ask(
+            """
+            select count(*) from pg_replication_slots
+             where synced and failover and not temporary and invalidation_reason is null
+            """) == "\(slots)"
+      }
+    } catch {
+      let state = """
+        select string_agg(s::text, E'\\n') from (select slot_name, active, temporary, synced, xmin, catalog_xmin,
+          restart_lsn, confirmed_flush_lsn, invalidation_reason from pg_replication_slots) s
+        """
+      let senders = "select string_agg(r::text, E'\\n') from pg_stat_replication r"
+      throw ToolProcess.Failure(
+        description: """
+          \(error)
+          primary: \(try here.ask(state) ?? "")
+          \(try here.ask(senders) ?? "")
+          standby: \(try there.ask(state) ?? "")
+          """)
     }
   }
 

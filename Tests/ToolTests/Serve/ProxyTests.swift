@@ -84,7 +84,7 @@ struct ProxyTests {
   /// documents. Their streams end at a small age, so that each server gets its share again.
   @Test(arguments: ReverseProxy.Program.tested)
   func restartedServersGetTheirShareOfTheStreams(_ program: ReverseProxy.Program) throws {
-    let count = Tools.isSoak ? Self.mostStreams : 30
+    let count = Tools.isSoak ? Self.mostStreams(through: program) : 30
     let options = ["--max-stream-age", Tools.isSoak ? "1m" : "1s", "--drain-streams", "1s"]
     let ports = try (0..<3).map { _ in try ReservedPort() }
     var servers = try ports.map { try ServerProcess(database, options, port: $0.number) }
@@ -134,11 +134,13 @@ struct ProxyTests {
     withExtendedLifetime(ports) {}
   }
 
-  /// 20,000, or what the limit on open files allows the proxy, which has two for each.
-  private static var mostStreams: Int {
+  /// 20,000, or what the limit on open files allows: the clients are one process, and so is the proxy, which has two for
+  /// each stream; nginx has several processes.
+  private static func mostStreams(through program: ReverseProxy.Program) -> Int {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    return min(20_000, Int(clamping: limit.rlim_max / 2) - 500)
+    let files = Int(clamping: limit.rlim_max)
+    return min(20_000, program == .nginx ? files - 500 : files / 2 - 500)
   }
 
   /// The program with the clients, built into the folder of the tests.

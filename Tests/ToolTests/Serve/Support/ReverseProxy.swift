@@ -84,6 +84,8 @@ final class ReverseProxy {
     _ example: String, _ port: Int, _ ports: [Int], in folder: TemporaryFolder
   ) throws -> String {
     var text = without(["ssl_certificate", "[::]:443", "access_log", "pid ", "user "], example)
+    // Each has its own limit on open files.
+    text = try replace("worker_processes auto;", with: "worker_processes 4;", in: text)
     text = try replace("listen 443 ssl http2;", with: "listen 127.0.0.1:\(port);", in: text)
     text = try replace("/var/cache/nginx/quake", with: "\(folder.path)/cache", in: text)
     text = try replace(
