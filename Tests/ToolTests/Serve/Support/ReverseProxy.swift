@@ -56,7 +56,11 @@ final class ReverseProxy {
     }
   }
 
-  deinit { process.signal(SIGTERM) }
+  /// Waits for its end: killed at once, as other tools are, nginx would leave its worker processes.
+  deinit {
+    process.signal(SIGTERM)
+    _ = try? process.exit(within: .seconds(10))
+  }
 
   /// The text with another one in the place of one that must be there.
   private static func replace(
