@@ -243,7 +243,7 @@ let package = Package(
     // What tests look at in a process of its own. Only the tests of the library depend on it, so that the others are not
     // compiled after it.
     .executableTarget(
-      name: "test-probe", dependencies: ["CommandLine", "QuakeStore", "QuakeModel"],
+      name: "test-probe", dependencies: ["CLinux", "CommandLine", "QuakeStore", "QuakeModel"],
       path: "Tests/TestProbe", swiftSettings: tests),
     .target(
       name: "TestSupport",

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Clients of `/v1/changes` that resume after their last change when their streams end: `streams PORT N [CURSOR]`.
@@ -18,13 +19,16 @@ final class StreamsProbe {
   }
 
   private let port: UInt16
+  private let epoll = quake_epoll_create()
   private var clients: [Client]
+  /// The clients without a connection.
+  private var waiting: [Int]
   /// The changes in the order in which the first client got each.
   private var ids: [String] = []
   /// How many clients have as many changes as the index says.
   private var counts: [Int]
   private var printed = 0
-  private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
 
   /// The most connections that are opened between two reads.
   private static let mostAtOnce = 100
@@ -39,6 +43,7 @@ final class StreamsProbe {
     self.port = port
     let first = Client(cursor: arguments.count > 3 ? arguments[3] : "0")
     clients = Array(repeating: first, count: count)
+    waiting = Array(0..<count)
     counts = [count]
     var limit = rlimit()
     let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -49,14 +54,15 @@ final class StreamsProbe {
   }
 
   func run() -> Never {
+    var ready = Array(repeating: quake_epoll_event(), count: 256)
     while true {
-      for index in clients.indices.filter({ clients[$0].descriptor < 0 }).prefix(Self.mostAtOnce) {
-        open(index)
-      }
-      var polled = clients.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-      guard poll(&polled, nfds_t(polled.count), 50) > 0 else { continue }
-      for index in clients.indices where polled[index].revents != 0 { read(index) }
-      while printed + 1 < counts.count, counts[...printed].allSatisfy({ $0 == 0 }) {
+      let tried = waiting.prefix(Self.mostAtOnce)
+      waiting.removeFirst(tried.count)
+      for index in tried { open(index) }
+      let count = quake_epoll_wait(epoll, &ready, 50)
+      guard count > 0 else { continue }
+      for event in ready[..<Int(count)] { read(Int(event.key)) }
+      while printed + 1 < counts.count, counts[printed] == 0 {
         printed += 1
         print(printed, ids[printed - 1])
         fflush(nil)
@@ -64,7 +70,7 @@ final class StreamsProbe {
     }
   }
 
-  /// Asks for the changes after the cursor; without a connection, it is tried again in the next turn.
+  /// Asks for the changes after the cursor; without a connection, it is tried again in a later turn.
   private func open(_ index: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
@@ -79,8 +85,11 @@ final class StreamsProbe {
     // HTTP/1.0, because a proxy sends no chunks to such a client.
     let request =
       "GET /v1/changes?after=\(clients[index].cursor) HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
-    guard connected == 0, send(descriptor, request, request.utf8.count, 0) > 0 else {
+    guard connected == 0, send(descriptor, request, request.utf8.count, 0) > 0,
+      quake_epoll_add_wake(epoll, descriptor, UInt64(index)) == 0
+    else {
       close(descriptor)
+      waiting.append(index)
       return
     }
     clients[index].descriptor = descriptor
@@ -88,19 +97,23 @@ final class StreamsProbe {
   }
 
   private func read(_ index: Int) {
-    let count = recv(clients[index].descriptor, &buffer, buffer.count, 0)
+    let count = recv(clients[index].descriptor, buffer.baseAddress, buffer.count, 0)
     guard count > 0 else {
       close(clients[index].descriptor)
       clients[index].descriptor = -1
+      waiting.append(index)
       return
     }
-    for byte in buffer[..<count] {
-      if byte == UInt8(ascii: "\n") {
-        take(String(decoding: clients[index].line, as: UTF8.self), of: index)
-        clients[index].line.removeAll(keepingCapacity: true)
-      } else if byte != UInt8(ascii: "\r"), clients[index].line.count < Self.longestLine {
-        clients[index].line.append(byte)
-      }
+    var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+    while let base = rest.baseAddress {
+      let end = memchr(base, Int32(UInt8(ascii: "\n")), rest.count).map { UnsafeRawPointer($0) - base }
+      let room = Self.longestLine - clients[index].line.count
+      clients[index].line += rest[..<(end ?? rest.count)].prefix(room)
+      guard let end else { return }
+      if clients[index].line.last == UInt8(ascii: "\r") { clients[index].line.removeLast() }
+      take(String(decoding: clients[index].line, as: UTF8.self), of: index)
+      clients[index].line.removeAll(keepingCapacity: true)
+      rest = UnsafeRawBufferPointer(rebasing: rest[(end + 1)...])
     }
   }
 
