@@ -52,6 +52,12 @@ public final class FeedDownloads {
   private let folder: String
   private let loop = CurlLoop()
   private var running: [FeedDownload] = []
+  /// Until when the time of the downloads is counted, on the monotonic clock.
+  private var counted = Duration.zero
+
+  /// The most time between two calls that counts. A thread that does nothing else for long does not receive what the
+  /// servers send meanwhile; but one that is busy all the time and calls often must end slow downloads.
+  private static let mostBetweenCalls = Duration.milliseconds(250)
 
   /// Downloads with `options`. Their `interrupt` hook is not called, because only `wait` waits.
   ///
@@ -80,6 +86,7 @@ public final class FeedDownloads {
     let transfer = try HTTPTransfer(
       url: url, validators: validators, options: options, loop: loop, reach: reach, spool: spool)
     let download = FeedDownload(transfer, spool: spool, isHeadersOnly: headersOnly)
+    count(atMost: Self.mostBetweenCalls)
     running.append(download)
     return download
   }
@@ -91,24 +98,33 @@ public final class FeedDownloads {
   }
 
   /// Continues the downloads without waiting.
-  public func advance() {
+  public func advance() { advance(atMost: Self.mostBetweenCalls) }
+
+  /// - Parameter limit: The most time that counts since the call before; nil: all of it.
+  private func advance(atMost limit: Duration?) {
     guard !running.isEmpty else { return }
-    count(TransferPace.nanoseconds(loop.run))
+    loop.run()
+    count(atMost: limit)
+    for download in running where download.isFinished { download.transfer.end() }
+    running.removeAll { $0.isFinished }
   }
 
   /// Waits for the network, for one of `descriptors` or until the time is up, and continues the downloads.
   /// Returns early when a download has finished.
   public func wait(milliseconds: Int, beside descriptors: [Int32] = []) {
-    let patience = running.map(\.transfer.patience).min() ?? milliseconds
-    let timeout = Int32(clamping: min(milliseconds, patience))
-    count(TransferPace.nanoseconds { loop.wait(milliseconds: timeout, beside: descriptors) })
+    let before = running.count
     advance()
+    guard running.count == before else { return }
+    let patience = running.map(\.transfer.patience).min() ?? milliseconds
+    loop.wait(milliseconds: Int32(clamping: min(milliseconds, patience)), beside: descriptors)
+    advance(atMost: nil)
   }
 
-  private func count(_ nanoseconds: Int) {
-    for download in running { download.transfer.count(nanoseconds) }
-    for download in running where download.isFinished { download.transfer.end() }
-    running.removeAll { $0.isFinished }
+  private func count(atMost limit: Duration?) {
+    let now = MonotonicClock.now()
+    let passed = limit.map { min(now - counted, $0) } ?? now - counted
+    for download in running { download.transfer.count(Int(passed / .nanoseconds(1))) }
+    counted = now
   }
 }
 

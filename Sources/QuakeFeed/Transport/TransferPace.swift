@@ -2,8 +2,8 @@ import Basics
 
 /// Checks that a transfer is neither silent nor slow, and ends in time.
 ///
-/// Its clock runs only while the transfer is driven, because data that a server sends while the program does
-/// other work is received afterwards.
+/// Its clock does not run while the program does other work for long, because data that a server sends meanwhile is
+/// received afterwards.
 struct TransferPace {
   /// The limits of a transfer, in milliseconds.
   struct Limits {

@@ -1,4 +1,5 @@
 import QuakeModel
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -104,18 +105,31 @@ import Testing
     } throws: { ($0 as? FeedError)?.code == .timeout }
   }
 
-  @Test func timeBetweenCallsDoesNotCount() throws {
+  @Test func aDownloadEndsWhileItsThreadIsAlwaysBusy() throws {
+    let slow = try Self.dripping("/body")
+    defer { slow.stop() }
+    let downloads = downloads { $0.downloadTimeoutMilliseconds = 2000 }
+    let download = try downloads.start(FeedURL(slow.url("/body")))
+    // Nothing waits for the network here: `eventually` is the other work of the thread.
+    try eventually("the download ends") {
+      downloads.advance()
+      return download.isFinished
+    }
+    #expect(failure(download)?.code == .timeout)
+  }
+
+  @Test func aLongTimeBetweenTwoCallsDoesNotCount() throws {
     let server = try TestServer { _ in Answer("200 OK", body: Self.body) }
     defer { server.stop() }
     let other = try TestServer { _ in Answer("200 OK", body: Self.body) }
     defer { other.stop() }
-    let downloads = downloads { $0.downloadTimeoutMilliseconds = 300 }
+    let downloads = downloads { $0.downloadTimeoutMilliseconds = 600 }
     let deadline = ContinuousClock.now + .seconds(180)
     while true {
       let download = try downloads.start(FeedURL(server.url()))
       downloads.advance()
       // Other feeds are read meanwhile, for longer than this download may take.
-      let end = ContinuousClock.now + .milliseconds(600)
+      let end = ContinuousClock.now + .milliseconds(900)
       while ContinuousClock.now < end {
         let client = FeedClient(options: FeedClient.Options(version: "0"))
         _ = try FeedContents(try client.open(url: other.url()).body)
