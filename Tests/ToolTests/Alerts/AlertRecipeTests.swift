@@ -197,16 +197,4 @@ import Testing
     let (_, message) = try body(of: watcher, server)
     #expect(message.string("alert") == "opened" && message.string("code") == "us1")
   }
-
-  /// Each recipe has a test here, but for the one that `ServiceClientTests` reads.
-  @Test func allRecipesAreTested() {
-    let titles = text.components(separatedBy: "\n## ").dropFirst().map {
-      $0.components(separatedBy: "\n")[0]
-    }
-    #expect(
-      titles == [
-        "Slack", "Mail", "ntfy", "Telegram", "Home Assistant with MQTT",
-        "Home Assistant without a broker", "A siren",
-      ])
-  }
 }

@@ -41,7 +41,18 @@ import Testing
     #expect(try database.count("quake.quake") == 1)
   }
 
+  /// Also if the usual port is in use, by a socket that does not listen: only who binds the port notices.
   @Test func itBeginsWithTheAddressAndTheStrongestEvents() throws {
+    // A failure means that another program has the port, which is as good. Connections to the server of another test
+    // may still be closing.
+    let taken = try? LocalSocket.bind(port: 8080, reuses: true)
+    defer { if let taken { close(taken.descriptor) } }
+    // With it, the server could have the port as well.
+    var off: Int32 = 0
+    if let taken {
+      setsockopt(
+        taken.descriptor, SOL_SOCKET, SO_REUSEADDR, &off, socklen_t(MemoryLayout<Int32>.size))
+    }
     let database = try TestDatabase()
     let run = try ToolProcess(
       "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
@@ -49,6 +60,7 @@ import Testing
     defer { run.signal(SIGTERM) }
     let lines = try run.lines(8)
     #expect(lines[0].wholeMatch(of: #/http://127\.0\.0\.1:\d+//#) != nil, "\(lines)")
+    #expect(!lines[0].contains(":8080"), "\(lines)")
     #expect(lines[1].wholeMatch(of: #/loaded 2,\d{3} events/#) != nil, "\(lines)")
     #expect(lines[2] == "the strongest:")
     let magnitudes = lines[3..<8].compactMap { line in
@@ -79,36 +91,10 @@ import Testing
     run.signal(SIGTERM)
     let outcome = try run.exit()
     #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(!outcome.errors.contains("could not listen"))
     printed += outcome.lines
     let later = try database.value("select count(*) from quake.changes_since('\(token)')")
     #expect(printed.count <= Int(later) ?? 0, "none of them is of the first poll")
-  }
-
-  /// A socket that holds the usual port without listening: only who binds the port notices.
-  @Test func itTakesAnotherPortIfTheUsualOneIsInUse() throws {
-    // A failure means that another program has the port, which is as good. Connections to the server of another test
-    // may still be closing.
-    let taken = try? LocalSocket.bind(port: 8080, reuses: true)
-    defer { if let taken { close(taken.descriptor) } }
-    // With it, the server could have the port as well.
-    var off: Int32 = 0
-    if let taken {
-      setsockopt(
-        taken.descriptor, SOL_SOCKET, SO_REUSEADDR, &off, socklen_t(MemoryLayout<Int32>.size))
-    }
-    let database = try TestDatabase()
-    let run = try ToolProcess(
-      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
-      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 })
-    let line = try run.line()
-    #expect(
-      line.wholeMatch(of: #/http://127\.0\.0\.1:\d+//#) != nil && !line.contains(":8080"), "\(line)"
-    )
-    try run.waitForError("watching after ")
-    run.signal(SIGTERM)
-    let outcome = try run.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(!outcome.errors.contains("could not listen"))
   }
 
   /// A program that cannot start ends the others.

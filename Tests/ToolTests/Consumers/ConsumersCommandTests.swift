@@ -39,15 +39,13 @@ import Testing
 
   /// Makes a message that a consumer owes about a transaction.
   private func owe(
-    _ name: String, transaction: Int, parked: Bool = false, waits: Bool = false,
-    subject: String? = nil, kind: String = "change"
+    _ name: String, transaction: Int, parked: Bool = false, waits: Bool = false
   ) throws {
-    let id = "\(subject ?? tokens[transaction - 1])-\(subject == nil ? 0 : transaction)"
     try database.psql(
       """
       insert into quake.delivery (consumer, id, subject, kind, token, made_at, attempts, due_at, parked_at,
                                   reason, variables, data)
-      values ('\(name)', '\(id)', '\(subject ?? "us\(transaction)")', '\(kind)',
+      values ('\(name)', '\(tokens[transaction - 1])-0', 'us\(transaction)', 'change',
               '\(tokens[transaction - 1])', now() - interval '2 h', \(parked ? 9 : 0),
               \(waits ? "now() + interval '5 min'" : "null"),
               \(parked ? "now() - interval '1 min'" : "null"),
@@ -172,50 +170,6 @@ import Testing
     #expect(ahead.errors.contains("it leaves out 6 transactions"), "\(ahead.errors)")
     let wrong = try run("rewind", "pager", "--to", "3.00000000", "--yes")
     #expect(wrong.status == 65 && wrong.errors.contains("diverged"), "\(wrong.errors)")
-  }
-
-  @Test func aRewindMakesConversationsWhatTheyWere() throws {
-    try add("pager", isAlerting: true)
-    let old = "\(tokens[0])-0"
-    let new = "\(tokens[2])-0"
-    for (id, code) in [(old, "us1"), (new, "us3")] {
-      try database.psql(
-        """
-        insert into quake.conversation (consumer, id, code, state, messages, passed_at, told_at, due_at, magnitude)
-        values ('pager', '\(id)', '\(code)', 'open', 2, now(), now(), now(), 6);
-        insert into quake.conversation_event (consumer, code, conversation)
-        values ('pager', '\(code)', '\(id)');
-        """)
-    }
-    // What the process has noted of the older one before the third and the fourth transaction.
-    try database.psql(
-      """
-      insert into quake.conversation_past (consumer, conversation, token, before)
-      select 'pager', '\(old)', token,
-             jsonb_build_object('code', 'us2', 'state', 'retracted', 'messages', token - 2, 'muted', false,
-                                'due_at', now() + interval '1 day', 'told_at', now(), 'magnitude', 4.75,
-                                'codes', jsonb_build_array('us2', E'us1\\nus1'))
-        from quake.change_transaction where token >= \(tokens[2].split(separator: ".")[0]);
-      """)
-    try owe("pager", transaction: 2, subject: old, kind: "opened")
-    try owe("pager", transaction: 4, subject: old, kind: "updated")
-    try owe("pager", transaction: 4, subject: new, kind: "updated")
-    let outcome = try change("pager", "rewind", "pager", "--to", tokens[1], "--yes")
-    #expect(
-      outcome.errors.contains("1 conversation that began later is forgotten, 1 other is as then"),
-      "\(outcome.errors)")
-    #expect(try database.column("select id from quake.conversation") == [old])
-    #expect(
-      try database.column("select to_json(code) from quake.conversation_event order by code")
-        == ["\"us1\\nus1\"", "\"us2\""])
-    #expect(
-      try database.value(
-        """
-        select format('%s %s %s %s %s %s', code, state, messages, magnitude, due_at > now(), place is null)
-          from quake.conversation
-        """) == "us2 retracted 1 4.75 t t")
-    #expect(try database.column("select id from quake.delivery") == ["\(old)-2"])
-    #expect(try database.count("quake.conversation_past") == 0)
   }
 
   @Test func parkedMessagesAreTriedAgainOrDiscarded() throws {

@@ -147,8 +147,7 @@ import Testing
         try server.request("POST", "/v1/consumers/pager/ack", headers).status == status)
     }
     for (target, status) in [
-      ("a%2Fb", 400), ("%20", 400), (String(repeating: "x", count: 65), 400),
-      ("pager?session=%2F", 400), ("pager?from=yesterdy", 400), ("pager/ack?cursor=x", 400),
+      ("a%2Fb", 400), (String(repeating: "x", count: 65), 400), ("pager/ack?cursor=x", 400),
       ("pager/ack?cursor=99.00000000", 404), ("pager/ack?after=0", 400),
     ] {
       let answer = try server.request("POST", "/v1/consumers/\(target)", Self.key("ann"))

@@ -61,40 +61,10 @@ import Testing
     #expect(!watcher.hasEnded, "\(watcher.errorText)")
   }
 
-  @Test(.enabled(if: Broker.isInstalled, "\(Broker.isMissing)"))
-  func whatABrokerMissedComesWhenItIsBack() throws {
-    let broker = try Broker()
-    let client = try broker.subscriber(to: "places/#")
-    let lines = [
-      "mqtt = mqtt://127.0.0.1:\(broker.port)", "topic = places/{place}", "form = text",
-      "template = {code} {magnitude}",
-    ]
-    var watcher = try run(lines[0], lines[1], lines[2], lines[3])
-    try insert("us1", magnitude: 6.1)
-    #expect(try Broker.message(of: client) == "0 places/a_b _ c_ us1 6.1")
-    try broker.stop()
-    try insert("us2", magnitude: 5.1)
-    try eventually("the message has failed") {
-      try scene.database.column("select reason from quake.delivery").first?
-        .contains("Connection refused") == true
-    }
-    watcher.signal(SIGKILL)
-    _ = try watcher.exit()
-    try broker.start()
-    let next = try broker.subscriber(to: "places/#")
-    watcher = try run(lines[0], lines[1], lines[2], lines[3])
-    #expect(try Broker.message(of: next) == "0 places/a_b _ c_ us2 5.1")
-    #expect(!watcher.hasEnded, "\(watcher.errorText)")
-  }
-
   @Test(arguments: [
     ("mqtt = http://broker", "watch.conf:3: invalid value '…' for key 'mqtt': expected mqtt://"),
-    ("mqtt = mqtt://broker\nca-file = /nowhere", "expected a file that can be read: No such file"),
-    ("mqtt = mqtt://broker\ntopic = {x}", "expected a topic, but \"{x}\" is no value"),
     ("mqtt = mqtt://me:secret@broker", "user and password in a file"),
     ("mqtt = mqtt://broker\ntopic = quake/#", "expected a topic without the wildcards"),
-    ("mqtt = mqtt://broker\nretain = sometimes", "retain"),
-    ("mqtt = mqtt://broker\nuser-file = /dev/null", "it is not a regular file"),
     ("output = stdout\nqos = 1", "key 'qos' is for consumers with a broker (mqtt)"),
   ])
   func aMistakeIsFoundBeforeAnythingIsDone(lines: String, message: String) throws {

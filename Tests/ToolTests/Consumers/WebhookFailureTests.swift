@@ -6,7 +6,7 @@ import QuakeSinks
 import TestSupport
 import Testing
 
-/// How answers of receivers, and their lack, are judged.
+/// How answers of receivers, and their lack, are judged, and where their redirects may lead.
 @Suite(.enabled(if: Clients.python != nil, "\(Clients.isMissing)"))
 struct WebhookFailureTests {
   private func failure(_ path: String, of receiver: Receiver) throws -> DeliveryFailure {
@@ -20,8 +20,7 @@ struct WebhookFailureTests {
   @Test func onlyWhatTheReceiverRefusesForGoodIsFinal() throws {
     let receiver = try Receiver()
     for (status, isFinal) in [
-      (400, true), (401, true), (404, true), (413, true), (408, false), (429, false),
-      (500, false), (503, false), (304, false), (300, false),
+      (400, true), (404, true), (408, false), (429, false), (503, false), (304, false),
     ] {
       let failure = try failure("/status/\(status)", of: receiver)
       #expect(failure.isFinal == isFinal, "\(status)")
@@ -111,5 +110,65 @@ struct WebhookFailureTests {
     #expect(failure.reason.contains("certificates"), "\(failure.reason)")
     plan.certificateAuthorityFile = file
     #expect(try SinkDriver(plan).deliver([try .example()]).isDelivered)
+  }
+
+  // MARK: - Redirects
+
+  /// Treats 127.0.0.1 as public and 127.0.0.2 as private.
+  private func redirectPlan(_ url: String) throws -> WebhookPlan {
+    var plan = WebhookPlan(try ReceiverURL(url))
+    plan.addressKind = { ["127.0.0.1": .everywhere, "127.0.0.2": .privateNetwork][$0] }
+    return plan
+  }
+
+  @Test(arguments: [303, 307])
+  func theMessageIsPostedWhereARedirectLeads(status: Int) throws {
+    let receiver = try Receiver()
+    let plan = try redirectPlan(receiver.url(receiver.redirect(status, to: receiver.url("/ok"))))
+    let message = try Message.example()
+    #expect(try SinkDriver(plan).deliver([message]).isDelivered)
+    #expect(try receiver.request().path.hasPrefix("/to/"))
+    let second = try receiver.request()
+    #expect(second.path == "/ok")
+    #expect(second.line.string("method") == "POST")
+    #expect(second.body == message.data)
+  }
+
+  @Test func aRedirectToANearerAddressIsRefusedUnlessAllowed() throws {
+    let receiver = try Receiver()
+    let nearer = receiver.url("/ok", host: "127.0.0.2")
+    var plan = try redirectPlan(receiver.url(receiver.redirect(307, to: nearer)))
+    let failure = try SinkDriver(plan).failure([try .example()])
+    #expect(failure.reason.contains("an address of a private network"), "\(failure.reason)")
+    #expect(!failure.isFinal)
+    plan.trustsRedirects = true
+    #expect(try SinkDriver(plan).deliver([try .example()]).isDelivered)
+    // The first attempt sent nothing there.
+    let paths = try (0..<3).map { _ in try receiver.request().path.prefix(4) }
+    #expect(paths == ["/to/", "/to/", "/ok"])
+  }
+
+  @Test func noOtherHostGetsTheHeaderFile() throws {
+    let receiver = try Receiver()
+    let other = receiver.url("/ok", host: "localhost")
+    var plan = WebhookPlan(try ReceiverURL(receiver.url(receiver.redirect(302, to: other))))
+    plan.headers = ["X-Api-Key: a secret"]
+    let failure = try SinkDriver(plan).failure([try .example()])
+    #expect(failure.reason.contains("another host"), "\(failure.reason)")
+    #expect(try receiver.request().path.hasPrefix("/to/"))
+    plan.headers = []
+    #expect(try SinkDriver(plan).deliver([try .example()]).isDelivered)
+    #expect(try receiver.request().path.hasPrefix("/to/"))
+    #expect(try receiver.request().path == "/ok")
+  }
+
+  @Test func redirectsHaveAnEnd() throws {
+    let receiver = try Receiver()
+    // Each leads to the next.
+    let url = (0..<6).reduce(receiver.url("/ok")) { url, _ in
+      receiver.url(receiver.redirect(307, to: url))
+    }
+    let failure = try SinkDriver(try redirectPlan(url)).failure([try .example()])
+    #expect(failure.reason.contains("redirects"), "\(failure.reason)")
   }
 }

@@ -28,28 +28,19 @@ struct WebhookTests {
     #expect(request.headers["expect"] == nil)
   }
 
-  @Test(arguments: [false, true])
-  func aLibraryVerifiesTheSignaturesOfBothKeys(compresses: Bool) throws {
+  @Test func aLibraryVerifiesTheSignaturesOfBothKeys() throws {
     let receiver = try Receiver(secrets: [Self.key, Self.otherKey])
     var plan = WebhookPlan(try ReceiverURL(receiver.url("/ok")))
     plan.keys = try WebhookKey.read(Array("\(Self.key)\n\n  \(Self.otherKey)\r\n".utf8))
-    plan.compresses = compresses
+    plan.compresses = true
     let message = try Message.example(place: "Zürich \u{1F30D}")
     #expect(try SinkDriver(plan).deliver([message]).isDelivered)
     let request = try receiver.request()
     let words = request.line.text
     #expect(words.contains("\"verified\": [true, true]"), "\(words)")
     #expect(request.headers["webhook-signature"]?.split(separator: " ").count == 2)
-    #expect(request.headers["content-encoding"] == (compresses ? "gzip" : nil))
+    #expect(request.headers["content-encoding"] == "gzip")
     #expect(request.body == message.data)
-  }
-
-  @Test func aLibraryRefusesTheSignatureOfAnotherKey() throws {
-    let receiver = try Receiver(secrets: [Self.otherKey])
-    var plan = WebhookPlan(try ReceiverURL(receiver.url("/ok")))
-    plan.keys = try WebhookKey.read(Array(Self.key.utf8))
-    #expect(try SinkDriver(plan).deliver([try .example()]).isDelivered)
-    #expect(try receiver.request().line.strings("verified") == ["No matching signature found"])
   }
 
   @Test func aBatchIsAnArrayWithAnIdOfItsContents() throws {

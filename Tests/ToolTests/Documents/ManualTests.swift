@@ -123,38 +123,92 @@ import Testing
     }
   }
 
-  @Test func blocksAndTheirExcusesAreFound() {
-    let text = """
-      ```sh
-      one
-      two
-      ```
-      <!-- not run: needs root -->
-      ```sh
-      three
-      ```
-      <!-- not run: too far above -->
+  // MARK: - SQL
 
-      ```sh
-      four
-      ```
-      <!-- run with ADMIN_URL and DATABASE_URL -->
-      ```sh
-      five
-      ```
-      ```console
-      $ six
-      ```
-      """
-    let examples = Self.examples(in: text, of: "docs/example.md")
-    #expect(examples.map(\.commands) == ["one\ntwo\n", "three\n", "four\n", "five\n"])
-    #expect(examples.map(\.excuse) == [nil, "needs root", nil, nil])
-    #expect(examples.map(\.variables) == [[], [], [], ["ADMIN_URL", "DATABASE_URL"]])
-    #expect(
-      examples.map(\.testDescription)
-        == [
-          "docs/example.md:1", "docs/example.md:6", "docs/example.md:11",
-          "docs/example.md:15",
-        ])
+  /// The blocks fenced by "```sql".
+  private static func sqlExamples(of document: String) throws -> [String] {
+    let text = try String(contentsOfFile: Tools.package + "/docs/" + document, encoding: .utf8)
+    return text.components(separatedBy: "```sql\n").dropFirst().map { block in
+      block.components(separatedBy: "```")[0]
+    }
+  }
+
+  /// In their order, in one database with 200 events.
+  @Test(arguments: [("schema.md", 9), ("operating.md", 2), ("importing.md", 1), ("recipes.md", 6)])
+  func theSQLExamplesOfTheDocumentsWork(document: String, least: Int) throws {
+    let database = try TestDatabase()
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/quakes.geojson"
+    for arguments in [
+      ["simulate", "--events", "200", "--output", file], ["import", file] + database.option,
+    ] {
+      try Tools.succeed("quake-ingest", arguments)
+    }
+    let examples = try Self.sqlExamples(of: document)
+    #expect(examples.count >= least)
+    // Fails, with the statement, at the first error.
+    for example in examples { try database.psql(example, options: ["--echo-errors"]) }
+  }
+
+  // MARK: - The questions and answers of README.md
+
+  private struct Answer {
+    var command: String
+    var lines: [String] = []
+  }
+
+  private static func answers() throws -> [Answer] {
+    let text = try String(contentsOfFile: Tools.package + "/README.md", encoding: .utf8)
+    let block = try #require(
+      text.components(separatedBy: "<!-- answers -->\n```console\n").last?
+        .components(separatedBy: "\n```").first)
+    var answers: [Answer] = []
+    for line in block.components(separatedBy: "\n") where !line.hasPrefix("# ") {
+      if line.hasPrefix("$ ") {
+        answers.append(Answer(command: String(line.dropFirst(2))))
+      } else {
+        answers[answers.count - 1].lines.append(line)
+      }
+    }
+    return answers
+  }
+
+  /// The line without what differs from run to run.
+  private static func steady(_ line: String) -> String {
+    line.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/, with: "TIME")
+      .replacing(/\b\d+\.[0-9a-f]{8}\b/, with: "TOKEN")
+  }
+
+  /// Each command prints what is shown below it. Times and tokens, which differ from run to run, count as equal; a
+  /// line `...` stands for any lines.
+  @Test func eachCommandGivesTheAnswerThatIsShown() throws {
+    let database = try TestDatabase()
+    let folder = try TemporaryFolder()
+    let environment = ["DATABASE_URL": database.conninfo]
+    func run(_ command: String) throws -> String {
+      let outcome = try Tools.shell(command, environment: environment, folder: folder.path)
+      #expect(outcome.status == 0, "\(command): \(outcome.errors)")
+      return outcome.output
+    }
+    _ = try run(
+      "quake-ingest simulate --events 2000 --seed 7 --start '2 days ago' -o quakes.geojson")
+    _ = try run("quake-ingest import quakes.geojson")
+    try database.psql("update quake.change_transaction set at = at - interval '2 days'")
+    _ = try run("quake-admin events set magnitude=5.0 simus6000abav --author alice --yes")
+    let answers = try Self.answers()
+    #expect(answers.count == 7)
+    for answer in answers {
+      var printed = try run(answer.command).split(
+        separator: "\n", omittingEmptySubsequences: false
+      ).map { Self.steady(String($0)) }
+      if printed.last == "" { printed.removeLast() }
+      var shown = answer.lines.map(Self.steady)
+      if shown.last == "..." {
+        shown.removeLast()
+        #expect(printed.count > shown.count, "\(answer.command) prints no more than is shown")
+        printed = Array(printed.prefix(shown.count))
+      }
+      #expect(printed == shown, "\(answer.command)")
+    }
   }
 }

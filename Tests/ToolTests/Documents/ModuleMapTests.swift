@@ -119,16 +119,6 @@ import Testing
     for (folder, count) in counts { #expect(count <= 16, "\(folder) has \(count) files") }
   }
 
-  @Test func watchersNeedNoImports() throws {
-    let dependencies = try dependencies()
-    func reachable(from module: String) -> Set<String> {
-      let direct = dependencies[module] ?? []
-      return direct.reduce(into: direct) { $0.formUnion(reachable(from: $1)) }
-    }
-    #expect(reachable(from: "quake-watch").isDisjoint(with: ["QuakeImport", "QuakeFeed"]))
-    #expect(reachable(from: "quake-watch").contains("QuakeHistory"))
-  }
-
   @Test func eachModuleDeclaresExactlyWhatItImports() throws {
     let dependencies = try dependencies()
     let program: Set = ["test-probe"]  // tests start it

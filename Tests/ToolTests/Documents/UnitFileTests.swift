@@ -26,25 +26,6 @@ struct UnitFileTests {
     #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
   }
 
-  /// The lines that docs/alert-recipes.md adds to a unit.
-  @Test func linesOfARecipeAreValid() throws {
-    let recipes = try String(
-      contentsOfFile: Tools.package + "/docs/alert-recipes.md", encoding: .utf8)
-    let rest = try #require(
-      recipes.components(separatedBy: "```ini\n[Service]\n").dropFirst().first)
-    let lines = rest.components(separatedBy: "```")[0]
-    let unit = try String(
-      contentsOfFile: Tools.package + "/deploy/quake-consumers.service", encoding: .utf8)
-    let folder = try TemporaryFolder()
-    try folder.write(
-      "quake-consumers.service",
-      unit.replacing("/usr/local/bin/", with: Tools.folder + "/")
-        .replacing("[Service]\n", with: "[Service]\n" + lines))
-    let outcome = try Tools.shell(
-      "systemd-analyze verify --man=no quake-consumers.service", folder: folder.path)
-    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
-  }
-
   /// Exposure of at most 2.0, on systemd's scale of 0 (nothing is exposed) to 10.
   @Test(arguments: services) func servicesAreConfined(_ name: String) throws {
     let outcome = try Tools.shell(
@@ -68,14 +49,5 @@ struct UnitFileTests {
       unit.split(separator: "\n").contains(
         "RestartPreventExitStatus=\(permanent.joined(separator: " "))"))
     #expect(unit.contains("\nRestart=on-failure\n"))
-  }
-
-  @Test func eachConnectsAsItsRole() throws {
-    let status = try String(
-      contentsOfFile: Tools.package + "/deploy/quake-status.service", encoding: .utf8)
-    #expect(status.contains("DATABASE_URL=postgresql://quake_monitor@"))
-    let ingest = try String(
-      contentsOfFile: Tools.package + "/deploy/quake-ingest.conf", encoding: .utf8)
-    #expect(ingest.contains("database = postgresql://quake_writer@"))
   }
 }

@@ -86,10 +86,4 @@ import Testing
       "quake-ingest", ["import", file, "--source", "isc"] + database.option)
     #expect(try database.count("quake.quake") == 2)
   }
-
-  @Test func aMissingFileIsUnavailable() throws {
-    let outcome = try run([folder.path + "/nothing"])
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("No such file or directory"))
-  }
 }

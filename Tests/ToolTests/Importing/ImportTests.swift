@@ -29,31 +29,6 @@ import Testing
     ["seen", "inserted", "updated", "unchanged", "rejected", "duplicate"].map { line.integer($0) }
   }
 
-  /// Consecutive snapshots, with a day of impossible times and one of empty bodies among them.
-  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-  func everyRecordOfAReplayIsCounted() throws {
-    let files = try Feeds.real("replay", ["csv"])
-    try #require(files.count > 30)
-    let outcome = try run(["--json"] + files)
-    let lines = try outcome.lines.map(JSONLine.init)
-    var refused = 0
-    var byFeed: [String: JSONLine] = [:]
-    for line in lines { byFeed[try #require(line.string("source"))] = line }
-    for file in files {
-      let records = try Feeds.csvRecords(Data(contentsOf: URL(fileURLWithPath: file)))
-      // "1970-01-01T00:00:02.-2147483648Z" is not a time.
-      let garbage = records.filter { $0.contains(".-2147483648Z") }.count
-      let line = try #require(byFeed[file], "\(file) was not counted")
-      // The import of a snapshot without a valid record fails.
-      if garbage == records.count, garbage > 0 { refused += 1 }
-      #expect(line.integer("seen") == records.count, "\(file)")
-      #expect(line.integer("rejected") == garbage, "\(file)")
-    }
-    #expect(refused > 0)
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.components(separatedBy: "records were rejected").count > 1)
-  }
-
   // MARK: Sources
 
   @Test func patternsGzipStandardInputAndURLsAreSources() throws {
@@ -87,10 +62,16 @@ import Testing
     #expect(try database.count("quake.quake") == 5)
   }
 
-  @Test func theSummaryIsOneLine() throws {
+  @Test func theSummaryIsOneLineAndTheAuthorInTheHistory() throws {
     let file = try folder.write("a.geojson", Feeds.collection(count: 3))
-    let outcome = try run([file])
+    let outcome = try run(["--author", "night shift", file])
     #expect(outcome.status == 0)
+    #expect(
+      try database.value(
+        """
+        select concat_ws('/', t.author, t.context, t.application_name, i.id = t.import_id)
+          from quake.change_transaction t, quake.import i
+        """) == "night shift/a.geojson/quake-ingest/t")
     let line = try #require(outcome.lines.first)
     #expect(
       line.hasPrefix(
@@ -161,18 +142,6 @@ import Testing
     #expect(try database.count("quake.import") == 1)
     let again = try #require(try report(["--commit-every", "2", file]).first)
     #expect(Self.counts(again) == [7, 0, 0, 6, 1, 0])
-  }
-
-  /// A batch that has only rejects does not fail the import.
-  @Test func commitEveryContinuesAfterABatchOfRejects() throws {
-    let file = try folder.write(
-      "a.geojson",
-      Feeds.collection([
-        Feeds.feature("us1"), Feeds.feature("us2", coordinates: "500,0,0"), Feeds.feature("us3"),
-      ]))
-    let line = try #require(try report(["--commit-every", "1", file]).first)
-    #expect(Self.counts(line) == [3, 2, 0, 0, 1, 0])
-    #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us3"])
   }
 
   @Test func commitEveryKeepsTheBatchesBeforeTheDamage() throws {
@@ -355,50 +324,5 @@ import Testing
     #expect(
       try database.value("select as_of at time zone 'UTC' from quake.quake where code = 'us1'")
         == "2023-11-14 22:16:40")
-  }
-
-  @Test func strictRejectsEventsWithoutMagnitudeOrPlace() throws {
-    let file = try folder.write(
-      "a.geojson",
-      Feeds.collection([
-        Feeds.feature("us1"), Feeds.feature("us2", magnitude: "null"),
-        Feeds.feature("us3", changes: ["place": "null"]), Feeds.feature("us4", magnitude: "0"),
-      ]))
-    #expect(try Self.counts(#require(report(["--dry-run", file]).first)) == [4, 4, 0, 0, 0, 0])
-    #expect(try Self.counts(#require(report(["--strict", file]).first)) == [4, 2, 0, 0, 2, 0])
-    #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us4"])
-  }
-
-  @Test func theAuthorIsInTheHistory() throws {
-    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
-    _ = try report(["--author", "night shift", file])
-    #expect(
-      try database.value(
-        """
-        select concat_ws('/', t.author, t.context, t.application_name, i.id = t.import_id)
-          from quake.change_transaction t, quake.import i
-        """) == "night shift/a.geojson/quake-ingest/t")
-  }
-
-  /// On a terminal an import that takes longer than a second shows a progress bar on standard error, and erases it.
-  @Test func aTerminalGetsAProgressBar() throws {
-    // Each batch takes more than half a second.
-    try database.psql(
-      """
-      create function public.slow() returns trigger language plpgsql
-        as 'begin perform pg_sleep(0.6); return null; end';
-      create trigger slow before insert on quake.quake execute function public.slow();
-      """)
-    let file = try folder.write("a.geojson", Feeds.collection(count: 3000))
-    let outcome = try Tools.shell(
-      """
-      script -qec "quake-ingest import --commit-every 500 --database '\(database.conninfo)' '\(file)'" /dev/null
-      """, environment: ["TERM": "xterm"])
-    #expect(outcome.status == 0)
-    #expect(outcome.output.contains("3,000 inserted"))
-    #expect(outcome.output.contains("a.geojson"))
-    #expect(outcome.output.contains("records"), "the bar counts records")
-    #expect(outcome.output.contains(/\d%, [\d,]+ records/), "and tells the part of the file")
-    #expect(outcome.output.contains("\u{1B}["), "and is erased")
   }
 }

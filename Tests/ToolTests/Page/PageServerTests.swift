@@ -123,18 +123,4 @@ import Testing
       #expect(try server.request("POST", "/v1/refresh").status == (arguments.isEmpty ? 403 : 401))
     }
   }
-
-  @Test func aConfigurationFileMayGiveTheOptions() throws {
-    let folder = try TemporaryFolder()
-    let file = try folder.write(
-      "serve.conf", "read-only-page = yes\ntile-url = https://t.example.org/{z}/{x}/{y}\n")
-    let server = try ServerProcess(database, ["--config", file])
-    let settings = try settings(server)
-    #expect(settings["readOnly"] as? Bool == true)
-    #expect(settings["tiles"] as? String == "https://t.example.org/{z}/{x}/{y}")
-    let wrong = try Tools.run(
-      "quake-serve", database.option + ["--tile-url", "tiles.example.org/{z}/{x}/{y}"])
-    #expect(wrong.status == 64 && wrong.errors.contains("--tile-url"), "\(wrong.errors)")
-    #expect(wrong.errors.contains("{z}, {x} and {y}"))
-  }
 }

@@ -95,7 +95,9 @@ import Testing
     #expect(!purged.errors.contains("no snapshot was generated"), "\(purged.errors)")
   }
 
-  @Test(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  @Test(
+    .enabled(if: Tools.isSoak, "make soak has it"),
+    .enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
   func theListOfRealDaysIsThatOfTheirSnapshots() throws {
     let name = "2026-08-15_normal_days"
     let source = "\(Feeds.realFolder)/replay/\(name)"
@@ -118,20 +120,6 @@ import Testing
   }
 
   // MARK: Before the first commit, and after a purge
-
-  @Test func aTimeBeforeTheFirstCommitIsExplained() throws {
-    let empty = try query(["list", "--as-of", "2020-01-01"])
-    #expect(empty.status == 0 && empty.errors.contains("no transaction was committed yet"))
-    try importFile(try snapshots()[0], into: database)
-    let before = try query(["list", "--as-of", "2020-01-01", "--json"])
-    #expect(before.status == 0 && before.output.isEmpty)
-    #expect(
-      before.errors.contains(
-        /no transaction was committed by 2020-01-01T00:00:00Z; the first one is of \d{4}-/),
-      "\(before.errors)")
-    #expect(try query(["list", "--as-of", "2020-01-01", "-q"]).errors.isEmpty)
-    #expect(try query(["list", "--as-of", "1", "--json"]).errors.isEmpty)
-  }
 
   @Test func afterAPurgeTheOldestChangeIsTheBeginning() throws {
     for file in try snapshots() { try importFile(file, into: database) }

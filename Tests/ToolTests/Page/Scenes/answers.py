@@ -9,14 +9,14 @@ LOADED = 120
 
 # Questions by address, and the events that answer them; in `make soak` also MORE.
 QUESTIONS = [
-    ("sort=magnitude:desc", "true", "magnitude desc nulls last"),
     ("last=all&sort=time:asc", "true", "time"),
-    ("from=2026-11-08&to=2026-11-10", "time >= '2026-11-08Z' and time < '2026-11-10Z'", "time desc"),
     ("bbox=100,-60,-100,0", "latitude between -60 and 0 and (longitude >= 100 or longitude <= -100)", "time desc"),
-    ("type=quarry+blast&max-depth=20", "type = 'quarry blast' and depth <= 20", "time desc"),
     ("search=fiji&sort=magnitude:asc", "place ilike '%fiji%'", "magnitude nulls last"),
 ]
 MORE = [
+    ("sort=magnitude:desc", "true", "magnitude desc nulls last"),
+    ("from=2026-11-08&to=2026-11-10", "time >= '2026-11-08Z' and time < '2026-11-10Z'", "time desc"),
+    ("type=quarry+blast&max-depth=20", "type = 'quarry blast' and depth <= 20", "time desc"),
     ("to=2026-11-09&sort=magnitude:desc", "time < '2026-11-09Z'", "magnitude desc nulls last"),
     ("within=4000:-15,170", "code in (select code from quake.within(-15, 170, 4000))", "time desc"),
     ("min-magnitude=5", "magnitude >= 5", "time desc"),
