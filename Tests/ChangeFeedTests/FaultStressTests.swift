@@ -7,7 +7,7 @@ import Testing
 
 /// Everything at once: writers, watchers, faults.
 @Suite(.serialized) struct FaultStressTests {
-  private static let changes = Tools.isSoak ? 1_000_000 : 8_000
+  private static let changes = Tools.isSoak ? 1_000_000 : 12_000
 
   @Test func nothingIsLostRepeatedOrReorderedUnderFaults() throws {
     let folder = try TemporaryFolder()

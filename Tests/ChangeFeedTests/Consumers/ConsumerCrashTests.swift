@@ -7,8 +7,8 @@ import Testing
 /// Everything that delivers, or receives, is killed at random.
 @Suite(.serialized, .enabled(if: UnreliableReceiver.isThere, "needs python3"))
 struct ConsumerCrashTests {
-  private static let changes = Tools.isSoak ? 20_000 : 500
-  private static let faults = Tools.isSoak ? 15 : 5
+  private static let changes = Tools.isSoak ? 20_000 : 1000
+  private static let faults = Tools.isSoak ? 15 : 6
   private static let names = ["all", "strong", "few", "alarm", "patient"]
 
   /// What each consumer wants; the last ones tell of earthquakes.
