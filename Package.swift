@@ -178,7 +178,7 @@ let package = Package(
     // Imitates USGS's feeds, their revisions and their faults, for tests and demonstrations.
     .target(
       name: "QuakeSimulator",
-      dependencies: ["Compression", "QuakeModel", "Basics", "CMicrohttpd"],
+      dependencies: ["QuakeModel", "Basics", "CMicrohttpd"],
       swiftSettings: unoptimisedInTests,
       linkerSettings: [.linkedLibrary("m")]),  // logarithms and sines
     .target(

@@ -29,36 +29,4 @@ package struct SimulatorOptions: Sendable {
 
   /// The defaults: 11,000 events, a change a second, any free port.
   package init() {}
-
-  /// The largest catalogue that is held in memory.
-  static let maximumEvents = 200_000
-
-  func validate() throws(SimulatorError) {
-    func require(_ condition: Bool, _ message: String, _ hint: String) throws(SimulatorError) {
-      if !condition { throw SimulatorError(.invalidOption, message, hint: hint) }
-    }
-    try require(
-      (0...Self.maximumEvents).contains(events), "cannot simulate \(events) events",
-      "A served catalogue has 0 to 200000 events; write more than that to a file.")
-    try require(
-      (1...36_500).contains(days), "cannot simulate \(days) days",
-      "The first events may lie 1 to 36500 days back.")
-    try require(
-      (1...SimulatorQuery.maximumCount).contains(queryLimit),
-      "cannot limit queries to \(queryLimit) events", "The limit must be from 1 to 20000.")
-    try require(
-      rate >= 0 && rate <= 600_000, "cannot simulate \(rate) changes per minute",
-      "The rate must be from 0 (frozen) to 600000.")
-    try require(
-      (0...65535).contains(port), "cannot listen on port \(port)",
-      "The port must be from 1 to 65535, or 0 for any that is free.")
-    if case .at(let instant) = start {
-      try require(
-        instant <= now(), "cannot start a simulation at \(instant)",
-        "The start must not be in the future.")
-    }
-    try require(
-      (0...86400).contains(maxAge), "cannot let answers be kept for \(maxAge) seconds",
-      "The age must be from 0 to 86400 seconds.")
-  }
 }

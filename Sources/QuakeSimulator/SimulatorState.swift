@@ -5,11 +5,8 @@ struct SimulatorState: Sendable {
   /// A document and its expiry.
   struct Cached: Sendable {
     var body: [UInt8]
-    /// The compressed body, made at the first request for it.
-    var compressed: [UInt8]?
     /// Milliseconds since 1970.
     var generated: Int64
-    var etag: String
     /// The catalogue's steps when it was made.
     var steps: Int
     /// When the oldest event leaves the window: milliseconds since 1970.
@@ -24,8 +21,6 @@ struct SimulatorState: Sendable {
   var cache: [String: Cached] = [:]
   /// Requested faults that have not happened yet.
   var pendingFaults: [FaultKind] = []
-  /// All requests so far.
-  var requests = 0
   /// Answers of feeds and queries so far, which is what scheduled faults count.
   var feedAnswers = 0
   /// A request that was answered, and how.

@@ -30,17 +30,6 @@ import Testing
     return ContinuousClock.now - begun
   }
 
-  @Test func theProxyForwards() throws {
-    let connection = try connect()
-    #expect(
-      try connection.ask("select sum(length(repeat('x', n))) from generate_series(1, 5000) n")
-        == "12502500")
-    #expect(
-      try connection.ask("select length($1)", [.text(String(repeating: "x", count: 3_000_000))])
-        == "3000000")
-    #expect(proxy.acceptedCount == 1)
-  }
-
   @Test func theProxyDelays() throws {
     let connection = try connect()
     proxy.set(.delay)
@@ -69,13 +58,6 @@ import Testing
     proxy.set(.stall)
     connection.answerTimeout = .milliseconds(300)
     #expect(throws: PostgresError.self) { try connection.run("select 1") }
-  }
-
-  @Test func theProxyCuts() throws {
-    let connection = try connect()
-    proxy.cut()
-    #expect(throws: PostgresError.self) { try connection.run("select 1") }
-    #expect(try connect().ask("select 1") == "1", "a new one is whole")
   }
 
   @Test(arguments: [FaultyProxy.Direction.toClient, .toServer])
@@ -116,22 +98,5 @@ import Testing
         """))
     let count = try observer.ask("select count(*) from quake.quake")
     #expect(count == (direction == .toClient ? "1" : "0"))
-  }
-
-  @Test func itHoldsAMessageUntilItMayPass() throws {
-    let hold = proxy.hold("select 42")
-    let isAnswered = Event()
-    let thread = BackgroundThread { [conninfo] in
-      let connection = try Self.connect(conninfo)
-      try connection.run("select 41", "select 42")
-      isAnswered.happen()
-    }
-    try hold.isHeld.require("the message comes")
-    // Another connection's later question is answered meanwhile.
-    #expect(try connect().ask("select 43") == "43")
-    #expect(!isAnswered.wait(within: .zero))
-    hold.mayPass.happen()
-    try isAnswered.require("the answer")
-    try thread.join()
   }
 }

@@ -31,7 +31,7 @@ import Testing
     oracle.takeContents(of: whole.recorder.lines)
     let tokens = try connection.table(
       "select token || '.' || nonce from quake.change_transaction order by token")
-    for floor in [tokens.count / 3, tokens.count / 2, tokens.count - 1] {
+    for floor in [tokens.count / 3, tokens.count - 1] {
       try Self.purge(database, before: tokens[floor])
       #expect(try connection.ask("select quake.oldest_token()") == tokens[floor])
       for index in [floor, floor + 1, tokens.count - 1] where index < tokens.count {
@@ -82,7 +82,7 @@ import Testing
     }
 
     let load = Load(
-      Load.Settings(changes: Tools.isSoak ? 200_000 : 15_000, writers: 8), database.conninfo)
+      Load.Settings(changes: Tools.isSoak ? 200_000 : 10_000, writers: 8), database.conninfo)
     let isOver = Event()
     let purger = BackgroundThread {
       let connection = try database.connect()

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ResumeTests {
   @Test func everyTokenAndEveryPlaceWithinATransactionResumesExactly() throws {
     let database = try TestDatabase()
-    var settings = Load.Settings(changes: 400)
+    var settings = Load.Settings(changes: Tools.isSoak ? 400 : 150)
     settings.writers = 4
     settings.largestBatch = 5
     let load = Load(settings, database.conninfo)
@@ -27,7 +27,7 @@ import Testing
       #expect(verdict.violations.isEmpty, "\(verdict.violations)")
     }
     // A state file may name a place within a transaction.
-    for change in history.changes.filter({ $0.position == 2 }).prefix(20) {
+    for change in history.changes.filter({ $0.position == 2 }).prefix(8) {
       let token = try #require(tokens.first { $0.hasPrefix("\(change.token).") })
       let place = "\(token) 2"
       let file = try folder.write("cursor", place + "\n")
@@ -37,5 +37,14 @@ import Testing
         feed.recorder.lines, of: place, after: try #require(HistoryCursor(place)))
       #expect(verdict.violations.isEmpty, "\(verdict.violations)")
     }
+  }
+
+  @Test func aWriterThatBeganFirstAndCommitsLastIsAlwaysDelivered() throws {
+    let rounds = Tools.isSoak ? 20_000 : 150
+    let database = try TestDatabase()
+    let violations = try LateCommitCheck.run(rounds: rounds, in: database)
+    #expect(violations.isEmpty, "\(violations)")
+    #expect(
+      try database.count("quake.change_transaction") == rounds * LateCommitCheck.transactions)
   }
 }

@@ -162,7 +162,7 @@ import Testing
   @Test func aCrashLeavesAWholeHistory() throws {
     let server = try OwnServer(settings: ["shared_buffers": "16MB"])
     var tokens = try write("start", 2, over: server.connect())
-    for level in ["read committed", "repeatable read", "serializable"] {
+    for level in ["read committed", "serializable"] {
       let open = try server.connect()
       try open.run(
         "begin", "set constraints all immediate",
@@ -177,7 +177,7 @@ import Testing
     for token in tokens { #expect(try resume(server.conninfo, after: token) == "right") }
     let verify = try Tools.run("quake-query", ["verify", "--database", server.conninfo])
     #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
-    #expect(verify.output.hasPrefix("checked 8 transactions "), "\(verify.output)")
+    #expect(verify.output.hasPrefix("checked 6 transactions "), "\(verify.output)")
     #expect(verify.output.hasSuffix(": nothing is missing\n"), "\(verify.output)")
   }
 
@@ -201,7 +201,9 @@ import Testing
       )
         == "t")
     for token in try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+      """
+      select token || '.' || nonce from quake.change_transaction where token % 12 = 0 order by token
+      """)
     {
       #expect(try resume(database.conninfo, after: token) == "right")
     }

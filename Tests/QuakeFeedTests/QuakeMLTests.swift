@@ -215,14 +215,6 @@ import Testing
     #expect(try records(Self.document(event), options).first?.text(.code) == "mine:ci37285320")
   }
 
-  @Test func identifiersWithoutACentreNeedItsName() throws {
-    let text = Self.document("<event publicID=\"2024p1\">\(Self.origin("o"))</event>")
-    #expect(failure(of: text)?.code == .unknownCentre)
-    var options = FeedReader.Options()
-    options.service = .geonet
-    #expect(try records(text, options).first?.text(.code) == "geonet:2024p1")
-  }
-
   @Test func elementsOfOtherNamespacesAreIgnored() throws {
     let event =
       "<b:event publicID=\"smi:a.b/1\"><x:type>no</x:type><b:type>quarry blast</b:type>"
@@ -284,23 +276,16 @@ import Testing
 
   // MARK: Real files
 
-  private static let folder =
-    ProcessInfo.processInfo.environment["QUAKE_REAL_FEEDS"]
-    ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().path + "/../shared/feeds"
-
-  private static let hasReal = FileManager.default.fileExists(atPath: folder + "/other")
-
-  @Test(.enabled(if: hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  @Test(.enabled(if: RealFeeds.folder != nil, "no real feeds in QUAKE_REAL_FEEDS"))
   func realDocumentsOfUSGSAndEMSC() throws {
-    let usgs = try FeedContents(FileSource(path: Self.folder + "/usgs/usgs_quakeml.xml"))
+    let usgs = try FeedContents(RealFeeds.source("usgs/usgs_quakeml.xml"))
     #expect(usgs.format == .quakeML)
     #expect(usgs.records.map { $0.text(.code) } == ["ci37285320", "uw60916552"])
     #expect(usgs.records.map { $0.double(.magnitude) } == [1.54, 1.6])
     #expect(usgs.records.map { $0.double(.depth) } == [0.01, 0])
     #expect(usgs.records.map { $0.text(.type) } == ["quarry blast", "quarry blast"])
     #expect(usgs.records.map { $0.integer(.nst) } == [25, nil])
-    let emsc = try FeedContents(FileSource(path: Self.folder + "/other/emsc_neries_quakeml.xml"))
+    let emsc = try FeedContents(RealFeeds.source("other/emsc_neries_quakeml.xml"))
     #expect(emsc.records.count == 3)
     let first = try #require(emsc.records.first)
     #expect(first.text(.code) == "emsc:20120404_0000041")
@@ -311,13 +296,13 @@ import Testing
     #expect(first.timestamp(.time)?.description == "2012-04-04T14:21:42.300Z")
   }
 
-  @Test(.enabled(if: hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
+  @Test(.enabled(if: RealFeeds.folder != nil, "no real feeds in QUAKE_REAL_FEEDS"))
   func aRealDocumentOfSeisComP() throws {
-    let path = Self.folder + "/other/geonet_sc3ml_2024p344188.xml"
-    #expect(try failure(of: FileSource(path: path))?.code == .unknownCentre)
+    let file = "other/geonet_sc3ml_2024p344188.xml"
+    #expect(try failure(of: RealFeeds.source(file))?.code == .unknownCentre)
     var options = FeedReader.Options()
     options.centre = .geonet
-    let contents = try FeedContents(FileSource(path: path), options: options)
+    let contents = try FeedContents(RealFeeds.source(file), options: options)
     #expect(contents.format == .seisComP)
     let record = try #require(contents.records.first)
     #expect(contents.records.count == 1)

@@ -64,28 +64,6 @@ import Testing
         """)
   }
 
-  @Test func jsonOfAnInsertHasTheNewState() throws {
-    let change = Change(
-      transaction: try transaction(full: true), position: 0, op: .insert, code: "us7000pn9s",
-      changed: [], old: nil, new: try record(-0.4))
-    #expect(
-      try written(change) == """
-        {"token":"1042.9f3ac2d1","position":0,"op":"insert","code":"us7000pn9s","changed":[],\
-        "old":null,"new":\(quakeJSON(magnitude: "-0.4")),"transaction":\(transactionJSON)}
-        """)
-  }
-
-  @Test func jsonOfADeleteHasTheOldState() throws {
-    let change = Change(
-      transaction: try transaction(full: true), position: 0, op: .delete, code: "us7000pn9s",
-      changed: [], old: try record(5), new: nil)
-    #expect(
-      try written(change) == """
-        {"token":"1042.9f3ac2d1","position":0,"op":"delete","code":"us7000pn9s","changed":[],\
-        "old":\(quakeJSON(magnitude: "5")),"new":null,"transaction":\(transactionJSON)}
-        """)
-  }
-
   @Test func jsonOfATruncateWithoutAnAuthorHasEveryMemberNull() throws {
     let change = Change(
       transaction: try transaction(full: false), position: 0, op: .truncate, code: nil,

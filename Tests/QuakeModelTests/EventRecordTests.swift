@@ -1,16 +1,14 @@
-import QuakeModel
 import Testing
+
+@testable import QuakeModel
 
 @Suite struct EventRecordTests {
   @Test func aRecordHasNoValueInAnyColumnAtFirst() {
     let record = EventRecord()
     for column in EventColumn.allCases { #expect(!record.has(column), "\(column)") }
-    #expect(record.text(.code) == nil)
-    #expect(record.double(.magnitude) == nil)
-    #expect(record.integer(.felt) == nil)
-    #expect(record.timestamp(.time) == nil)
-    #expect(record.bool(.validated) == nil)
-    #expect(record.withUTF8(.place) { $0 == nil })
+    #expect(record.text(.code) == nil && record.double(.magnitude) == nil)
+    // A record has a bit for each column.
+    #expect(EventColumn.allCases.count <= 64)
   }
 
   /// Sets a column to a value of its kind that depends on `seed`.
@@ -103,15 +101,68 @@ import Testing
     #expect(first.text(.code) == "us2")
   }
 
-  private struct Refusal: Error {}
-
-  @Test func aRecordRethrowsTheErrorOfABody() {
+  @Test(arguments: [
+    ("us7000pn9s", "usgs"), ("emsc:20240424_0000123", "emsc"), ("simus6000abav", "simulated"),
+    ("simtx2026abcd", "simulated"), ("simple1", "usgs"), ("simus", "usgs"), ("sim", "usgs"),
+    ("simUS6000abav", "usgs"), ("sim:us6000", "sim"), ("ingv:simus6000abav", "ingv"), ("", "usgs"),
+  ])
+  func aCodeTellsItsCatalogue(code: String, source: String) {
     var record = EventRecord()
-    record.set(.code, "us1")
-    #expect(throws: Refusal.self) {
-      try record.withUTF8(.code) { (_: UnsafeRawBufferPointer?) throws(Refusal) in
-        throw Refusal()
+    record.set(.code, code)
+    record.set(.source, source)
+    #expect(record.codeTellsSource)
+    #expect(record.isSimulated == (source == "simulated"))
+    record.set(.source, "another")
+    #expect(!record.codeTellsSource && !record.isSimulated)
+  }
+
+  @Test func everyTypeIsKnownInAnySpelling() {
+    for type in EventTypes.usual {
+      for spelling in [
+        type, type.uppercased(), type.replacing(" ", with: "_"), type.replacing(" ", with: "-"),
+        " \(type) ",
+      ] {
+        #expect(EventTypes.word(for: spelling).map { "\($0)" } == type, "\(spelling)")
+        #expect(EventTypes.spellings(of: spelling).isSuperset(of: [type, spelling]))
       }
     }
+  }
+
+  @Test(arguments: [
+    ("quarry", "quarry blast"), ("rock_slide", "rockslide"), ("Rockburst", "rock burst"),
+    ("sonicboom", "sonic boom"), ("eq", "earthquake"), ("meteor impact", "meteorite"),
+    ("other", "other event"), ("induced earthquake", "induced or triggered event"),
+  ])
+  func otherWordsAreKnown(spelling: String, word: String) {
+    #expect(EventTypes.word(for: spelling).map { "\($0)" } == word)
+    #expect(EventTypes.spellings(of: word).contains(spelling.lowercased()))
+    #expect(EventTypes.spellings(of: spelling).contains(word))
+  }
+
+  @Test(arguments: [
+    "", "outside of network interest", "not locatable", "duplicate", "frost quake", "Pāhala",
+    "volcanic explosion",
+  ])
+  func aTypeThatSaysMoreIsKept(type: String) {
+    #expect(EventTypes.word(for: type) == nil)
+    #expect(EventTypes.spellings(of: type).contains(type))
+  }
+
+  @Test func aFilterTakesEverySpellingOfAType() {
+    var filter = EventFilter()
+    func accepts(_ type: String?) -> Bool {
+      var event = EventRecord()
+      if let type { event.set(.type, type) }
+      return filter.accepts(event)
+    }
+    for given in ["quarry_blast", "quarry blast", "Quarry"] {
+      filter.types = [given]
+      #expect(accepts("quarry blast") && accepts("quarry_blast") && accepts("quarry"))
+      #expect(!accepts("explosion") && !accepts(nil))
+    }
+    filter.types = ["frost_quake"]
+    #expect(accepts("frost_quake") && accepts("frost quake"))
+    filter.types = nil
+    #expect(accepts(nil))
   }
 }

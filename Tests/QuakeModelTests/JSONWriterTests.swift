@@ -45,22 +45,6 @@ import Testing
     #expect(written { $0.string(utf8: UnsafeRawBufferPointer(start: nil, count: 0)) } == "\"\"")
   }
 
-  @Test func theWriterWritesStringsThatAParserRestores() throws {
-    for code in UInt32(0)..<300 {
-      let scalar = try #require(Unicode.Scalar(code))
-      let string = "x" + String(Character(scalar)) + "y"
-      #expect(try parsed(written { $0.string(string) }) as? String == string)
-    }
-  }
-
-  @Test(arguments: [
-    (0, "0"), (-1, "-1"), (10, "10"), (Int.max, "9223372036854775807"),
-    (Int.min, "-9223372036854775808"),
-  ])
-  func theWriterWritesIntegers(value: Int, expected: String) {
-    #expect(written { $0.integer(value) } == expected)
-  }
-
   @Test(arguments: [
     (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-7.0, "-7"), (4.56, "4.56"), (-0.4, "-0.4"),
     (0.1, "0.1"), (999_999_999_999_999.0, "999999999999999"), (1e-7, "1e-07"),
@@ -73,7 +57,7 @@ import Testing
 
   @Test func theWriterWritesNumbersThatAParserRestoresExactly() throws {
     var generator = SeededGenerator(4)
-    for _ in 0..<5_000 {
+    for _ in 0..<500 {
       let value = Double(bitPattern: generator.next())
       guard value.isFinite else { continue }
       let text = written { $0.double(value) }
@@ -83,23 +67,10 @@ import Testing
     }
   }
 
-  @Test func theWriterWritesInstantsAsISO8601Strings() {
-    #expect(written { $0.timestamp(Timestamp(microseconds: 0)) } == "\"1970-01-01T00:00:00.000Z\"")
-  }
-
-  @Test func theWriterStartsAgainAfterRemoveAll() {
-    var json = JSONWriter()
-    json.array { $0.integer(1) }
-    json.removeAll()
-    #expect(json.bytes.isEmpty)
-    json.null()
-    #expect(json.bytes == Array("null".utf8))
-  }
-
   /// As the standard library writes it, where that is plain digits.
   @Test func theWriterWritesEveryDoubleWithTheFewestDigitsThatParseToIt() {
     var generator = SeededGenerator(20)
-    for _ in 0..<4_000 {
+    for _ in 0..<500 {
       let decimals = Int.random(in: 0...9, using: &generator)
       var power = 1.0
       for _ in 0..<decimals { power *= 10 }
@@ -121,7 +92,7 @@ import Testing
   @Test func theWriterEscapesSpecialCharactersAtEveryPosition() throws {
     var generator = SeededGenerator(21)
     let alphabet = Array("abcdefgh é€𝄞\"\\/\u{1}\u{1F}\u{7F}\n\r\t".unicodeScalars)
-    for _ in 0..<2_000 {
+    for _ in 0..<300 {
       var text = ""
       for _ in 0..<Int.random(in: 0...40, using: &generator) {
         // Long plain runs, too.

@@ -1,6 +1,6 @@
 /// A network that contributes events. The ids of its events begin with its name, and its name begins with `sim`, as
 /// that of no real network does: no real event can have such an id.
-enum SeismicNetwork: String, CaseIterable, Sendable {
+enum SeismicNetwork: String, Sendable {
   case us = "simus"
   case ak = "simak"
   case nc = "simnc"

@@ -1,34 +1,6 @@
 import Glibc
 package import QuakeModel
 
-/// The change that one step made to a catalogue.
-package struct SimulatedChange: Sendable, Equatable {
-  /// The kinds of changes in a real catalogue.
-  package enum Kind: String, CaseIterable, Sendable {
-    /// A new event, at most an hour old.
-    case arrival
-    /// A new event that happened more than an hour ago.
-    case lateArrival = "late-arrival"
-    /// New values of an event.
-    case revision
-    /// Another network's id became the preferred one.
-    case identifierSwitch = "switch"
-    /// An event was removed.
-    case removal
-    /// A removed event returned.
-    case reappearance
-  }
-
-  /// The kind of the change.
-  package var kind: Kind
-  /// The event's id after the change (of a removed one: its last).
-  package var id: String
-  /// The id before an `identifierSwitch`; nil otherwise.
-  package var previousID: String?
-  /// The feed's names of the revised values; empty unless it is a `revision`.
-  package var changed: [String] = []
-}
-
 /// A simulated earthquake catalogue, whose events arrive, are revised, change their ids and are withdrawn
 /// like those of the real one.
 ///
@@ -37,8 +9,6 @@ package struct SimulatedChange: Sendable, Equatable {
 /// after Gutenberg and Richter, swarms, missing values, late arrivals, revisions that leave `updated` alone,
 /// ids that change).
 package struct SimulatedCatalogue: Sendable {
-  /// The number of changes of each kind.
-  package private(set) var counts: [SimulatedChange.Kind: Int] = [:]
   /// The number of calls of `step`.
   package private(set) var steps = 0
 
@@ -90,41 +60,27 @@ package struct SimulatedCatalogue: Sendable {
       }
       events.append(event)
     }
-    shareBareCode()
     events.sort(by: SimulatedEvent.isEarlier)
-  }
-
-  /// Gives one event of Oklahoma the bare code of one of Texas, as the real feed had it.
-  private mutating func shareBareCode() {
-    guard let texas = events.first(where: { $0.id.network == .tx }),
-      let index = events.firstIndex(where: { $0.id.network == .ok })
-    else { return }
-    events[index].id.code = texas.id.code
   }
 
   // MARK: - Movement
 
   /// Moves the catalogue by exactly one change at the instant `now`, which must not go backwards
   /// from one call to the next.
-  @discardableResult
-  package mutating func step(at now: Timestamp) -> SimulatedChange {
+  package mutating func step(at now: Timestamp) {
     let now = now.microseconds / 1000
-    let change = change(at: now)
     steps += 1
-    counts[change.kind, default: 0] += 1
-    return change
-  }
-
-  private mutating func change(at now: Int64) -> SimulatedChange {
     let draw = random.unit()
     if events.isEmpty || draw < 0.27 { return arrive(at: now) }
     if draw < 0.31 { return switchIdentifier(at: now) }
     if draw < 0.35 { return remove() }
-    if draw < 0.37, !removed.isEmpty { return reappear(at: now) }
-    return revise(at: now)
+    if draw < 0.37, !removed.isEmpty {
+      return insert(removed.remove(at: random.below(removed.count)))
+    }
+    revise(at: now)
   }
 
-  private mutating func arrive(at now: Int64) -> SimulatedChange {
+  private mutating func arrive(at now: Int64) {
     var time = now - delay()
     var origin = EventGenerator.Origin.anywhere
     if random.chance(0.25), !mainShocks.isEmpty {
@@ -139,11 +95,9 @@ package struct SimulatedCatalogue: Sendable {
       if mainShocks.count > 12 { mainShocks.removeFirst() }
     }
     if events.count > limit { events.removeFirst() }
-    return SimulatedChange(
-      kind: now - event.time > 60 * Self.minute ? .lateArrival : .arrival, id: event.id.text)
   }
 
-  private mutating func switchIdentifier(at now: Int64) -> SimulatedChange {
+  private mutating func switchIdentifier(at now: Int64) {
     let index = chooseIndex()
     var event = events.remove(at: index)
     let previous = event.id
@@ -158,11 +112,9 @@ package struct SimulatedCatalogue: Sendable {
     }
     event.updated = now
     insert(event)
-    return SimulatedChange(
-      kind: .identifierSwitch, id: event.id.text, previousID: previous.text)
   }
 
-  private mutating func remove() -> SimulatedChange {
+  private mutating func remove() {
     var index = chooseIndex()
     // Mostly events that no person has reviewed.
     var attempts = 0
@@ -170,32 +122,22 @@ package struct SimulatedCatalogue: Sendable {
       index = chooseIndex()
       attempts += 1
     }
-    let event = events.remove(at: index)
-    removed.append(event)
+    removed.append(events.remove(at: index))
     if removed.count > 1000 { removed.removeFirst() }
-    return SimulatedChange(kind: .removal, id: event.id.text)
   }
 
-  private mutating func reappear(at now: Int64) -> SimulatedChange {
-    let event = removed.remove(at: random.below(removed.count))
-    insert(event)
-    return SimulatedChange(kind: .reappearance, id: event.id.text)
-  }
-
-  private mutating func revise(at now: Int64) -> SimulatedChange {
+  private mutating func revise(at now: Int64) {
     let index = chooseIndex()
     var event = events[index]
-    let before = event
     var reviser = EventReviser(random: random)
-    let changed = reviser.revise(&event, now: now)
+    reviser.revise(&event, now: now)
     random = reviser.random
-    if event.time == before.time {
+    if event.time == events[index].time {
       events[index] = event
     } else {
       events.remove(at: index)
       insert(event)
     }
-    return SimulatedChange(kind: .revision, id: event.id.text, changed: changed)
   }
 
   /// Half of all changes are to recent events, half to any.

@@ -24,8 +24,6 @@ struct FeedDocument {
     /// Its URL.
     var url: String
     var title: String
-    /// In answers to queries: how many events at most, or nil.
-    var limit: Int?
   }
 
   var metadata: Metadata
@@ -50,15 +48,11 @@ struct FeedDocument {
     var output: [UInt8] = []
     output.reserveCapacity(900 * (events.count + 1))
     Self.appendHead(metadata, count: events.count, to: &output)
-    var bounds = Bounds()
     for (index, event) in events.enumerated() {
       if index > 0 { output += [0x2C, 0x0A] }
       encoder.appendFeature(event, to: &output)
-      bounds.add(event)
     }
-    output.append(0x5D)
-    bounds.append(to: &output)
-    output.append(0x7D)
+    output += [0x5D, 0x7D]
     return output
   }
 
@@ -72,37 +66,10 @@ struct FeedDocument {
       writer.member("title", metadata.title)
       writer.member("status", 200)
       writer.member("api", "1.14.1")
-      if let limit = metadata.limit {
-        writer.member("limit", limit)
-      }
       writer.member("count", count)
     }
     output.append(contentsOf: writer.bytes)
     output.append(contentsOf: #","features":["#.utf8)
-  }
-
-  /// The box around all events, which is left out where it would be a point or nothing.
-  struct Bounds {
-    private var low = (Double.infinity, Double.infinity, Double.infinity)
-    private var high = (-Double.infinity, -Double.infinity, -Double.infinity)
-
-    mutating func add(_ event: SimulatedEvent) {
-      low = (min(low.0, event.longitude), min(low.1, event.latitude), low.2)
-      high = (max(high.0, event.longitude), max(high.1, event.latitude), high.2)
-      guard let depth = event.depth else { return }
-      low.2 = min(low.2, depth)
-      high.2 = max(high.2, depth)
-    }
-
-    func append(to output: inout [UInt8]) {
-      guard low.0 < high.0 || low.1 < high.1, low.2.isFinite else { return }
-      var writer = JSONWriter()
-      writer.array { writer in
-        for value in [low.0, low.1, low.2, high.0, high.1, high.2] { writer.double(value) }
-      }
-      output.append(contentsOf: #","bbox":"#.utf8)
-      output.append(contentsOf: writer.bytes)
-    }
   }
 }
 

@@ -48,7 +48,6 @@ package struct FeedFileWriter: Sendable {
     var reviser = EventReviser(random: SeededGenerator(seed: ~seed))
     var revisionsLeft = revised
     var encoder = FeatureEncoder()
-    var bounds = FeedDocument.Bounds()
     var buffer: [UInt8] = []
     buffer.reserveCapacity(Self.bufferSize + 4096)
     var written = 0
@@ -66,19 +65,16 @@ package struct FeedFileWriter: Sendable {
       // Each choice of that many is equally likely.
       if revisionsLeft > 0, reviser.random.below(events - index) < revisionsLeft {
         revisionsLeft -= 1
-        _ = reviser.revise(&event, now: later)
+        reviser.revise(&event, now: later)
       }
       if index > 0 { buffer += [0x2C, 0x0A] }
       encoder.appendFeature(event, to: &buffer)
-      bounds.add(event)
       if buffer.count >= Self.bufferSize {
         written += try flush(&buffer, to: descriptor)
         if !progress(index + 1) { return written }
       }
     }
-    buffer.append(0x5D)
-    bounds.append(to: &buffer)
-    buffer.append(0x7D)
+    buffer += [0x5D, 0x7D]
     written += try flush(&buffer, to: descriptor)
     _ = progress(events)
     return written
@@ -97,7 +93,6 @@ package struct FeedFileWriter: Sendable {
         position += count
       } else if errno != EINTR {
         throw SimulatorError(
-          .couldNotWrite,
           "could not write simulated events: \(String(cString: strerror(errno)))")
       }
     }

@@ -19,7 +19,7 @@ package enum FaultKind: String, CaseIterable, Sendable {
 }
 
 /// A recurring fault.
-package struct ScheduledFault: Sendable, Equatable {
+package struct ScheduledFault: Sendable {
   /// The kind of fault.
   package var kind: FaultKind
   /// The number of answers for each faulty one: 1 (always) or more.
@@ -46,34 +46,19 @@ package struct ScheduledFault: Sendable, Equatable {
 enum FaultyAnswer {
   /// The answer that `fault` makes of a good one; the faults of contents (stale, half, ...) are made
   /// where the document is, and pass through.
-  static func spoil(
-    _ answer: Answer, _ fault: FaultKind, acceptsGzip: Bool, retryAfter: Int
-  ) -> Answer {
+  static func spoil(_ answer: Answer, _ fault: FaultKind, retryAfter: Int) -> Answer {
     var answer = answer
     switch fault {
-    case .stale, .garbageTimes, .half:
-      if acceptsGzip { compress(&answer) }
-    case .empty:
-      answer.body = []
-    case .truncated:
-      answer.body.removeLast(answer.body.count - answer.body.count * 3 / 5)
-      if acceptsGzip { compress(&answer) }
-    case .short:
-      if acceptsGzip { compress(&answer) }
-      answer.sentBytes = answer.body.count / 2
-    case .html:
-      answer = page("Service Temporarily Unavailable", status: 200)
+    case .stale, .garbageTimes, .half: break
+    case .empty: answer.body = []
+    case .truncated: answer.body.removeLast(answer.body.count - answer.body.count * 3 / 5)
+    case .short: answer.sentBytes = answer.body.count / 2
+    case .html: answer = page("Service Temporarily Unavailable", status: 200)
     case .unavailable:
       answer = page("Service Unavailable", status: 503)
       answer.headers.append(Answer.Header("Retry-After", "\(retryAfter)"))
     }
     return answer
-  }
-
-  private static func compress(_ answer: inout Answer) {
-    guard let compressed = Gzip.compress(answer.body) else { return }
-    answer.body = compressed
-    answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
   }
 
   private static func page(_ words: String, status: UInt32) -> Answer {

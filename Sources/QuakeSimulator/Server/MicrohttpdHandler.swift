@@ -1,5 +1,4 @@
 import CMicrohttpd
-import Compression
 import Glibc
 
 /// Answers a request; libmicrohttpd calls it on its own thread.
@@ -29,15 +28,11 @@ func handleRequest(
 }
 
 private func readRequest(_ connection: OpaquePointer, path: String, method: String) -> Request {
-  func header(_ name: String) -> String? {
-    MHD_lookup_connection_value(connection, .HEADER_KIND, name).map { String(cString: $0) }
-  }
   var request = Request(
     method: method == "GET" || method == "HEAD" ? .get : method == "POST" ? .post : .other,
     path: path)
-  request.acceptsGzip = AcceptEncoding.acceptsGzip(header("Accept-Encoding"))
-  request.ifNoneMatch = header("If-None-Match")
-  request.ifModifiedSince = header("If-Modified-Since")
+  request.ifNoneMatch = MHD_lookup_connection_value(connection, .HEADER_KIND, "If-None-Match")
+    .map { String(cString: $0) }
   withUnsafeMutablePointer(to: &request.arguments) { arguments in
     _ = MHD_get_connection_values(
       connection, .GET_ARGUMENT_KIND,
@@ -102,4 +97,64 @@ private func readPartialBody(
     if let base = bytes.baseAddress { memcpy(buffer, base, bytes.count) }
   }
   return rest.isEmpty ? quake_mhd_end_with_error : rest.count
+}
+
+/// A request, as far as the service looks at it.
+struct Request: Sendable {
+  enum Method: Sendable {
+    /// GET or HEAD.
+    case get
+    case post
+    case other
+  }
+
+  /// One `name=value` of the query, decoded.
+  struct Argument: Sendable {
+    var name: String
+    var value: String
+  }
+
+  var method: Method
+  /// The path without the query, decoded.
+  var path: String
+  /// The query in its order.
+  var arguments: [Argument] = []
+  var ifNoneMatch: String?
+
+  /// The value of the last argument of that name.
+  func argument(_ name: String) -> String? {
+    arguments.last { $0.name == name }?.value
+  }
+}
+
+/// An answer, before it becomes one of libmicrohttpd's.
+struct Answer: Sendable {
+  struct Header: Sendable {
+    var name: String
+    var value: String
+
+    init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The HTTP status.
+  var status: UInt32 = 200
+  var headers: [Header] = []
+  var body: [UInt8] = []
+  /// How much of the body is sent before the connection is closed; nil: all.
+  var sentBytes: Int?
+
+  /// A short text.
+  static func text(_ text: String, status: UInt32 = 200) -> Answer {
+    Answer(
+      status: status, headers: [Header("Content-Type", "text/plain; charset=utf-8")],
+      body: Array(text.utf8))
+  }
+
+  /// A JSON document.
+  static func json(_ bytes: [UInt8]) -> Answer {
+    Answer(headers: [Header("Content-Type", "application/json; charset=utf-8")], body: bytes)
+  }
 }

@@ -1,5 +1,6 @@
-import Basics
+package import Basics
 import CMicrohttpd
+import Glibc
 package import QuakeModel
 import Synchronization
 
@@ -15,7 +16,6 @@ package final class SimulatedFeedServer: Sendable {
 
   /// Creates the catalogue and starts to serve it.
   package init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
-    try options.validate()
     let socket = try Self.listen(on: options.port)
     port = socket.port
     service = SimulatedService(options, baseURL: "http://127.0.0.1:\(socket.port)")
@@ -30,7 +30,7 @@ package final class SimulatedFeedServer: Sendable {
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
     guard started != nil else {
       throw SimulatorError(
-        .couldNotStart, "could not start the simulator's HTTP server",
+        "could not start the simulator's HTTP server",
         detail: "libmicrohttpd gave no reason.",
         hint: "The limits on threads or open files may be too low.")
     }
@@ -54,9 +54,6 @@ package final class SimulatedFeedServer: Sendable {
   /// The address of a summary feed on this server.
   package func url(of feed: SummaryFeed) -> String { service.url(of: feed) }
 
-  /// The catalogue as it is at this moment.
-  package var catalogue: SimulatedCatalogue { service.catalogue }
-
   /// Closes all connections and ends the thread; does nothing the second time.
   ///
   /// Returns when the thread has ended, after at most the answer in progress. Do not call it from that
@@ -68,5 +65,36 @@ package final class SimulatedFeedServer: Sendable {
     }
     guard let running, let running = OpaquePointer(bitPattern: running) else { return }
     MHD_stop_daemon(running)
+  }
+}
+
+/// An error of the simulator, in the style of PostgreSQL's messages.
+package struct SimulatorError: ExplainedError, Sendable {
+  /// One line in lower case, without a full stop.
+  package var message: String
+  /// More about it, as sentences, or nil.
+  package var detail: String?
+  /// What to do next, as sentences, or nil.
+  package var hint: String?
+  /// A port, a server or an output is unavailable.
+  package var category: ErrorCategory { .unavailable }
+
+  init(_ message: String, detail: String? = nil, hint: String? = nil) {
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+
+  /// The simulator cannot listen on a port.
+  init(listeningOn port: Int, _ failure: SystemFailure) {
+    let hint =
+      switch failure.code {
+      case EADDRINUSE: "Choose another port, or 0 for any that is free."
+      case EACCES: "Ports below 1024 need privileges: choose a higher one."
+      default: nil as String?
+      }
+    self.init(
+      "could not listen on 127.0.0.1 port \(port): \(failure.reason)",
+      detail: failure.code == EADDRINUSE ? "Another program listens there." : nil, hint: hint)
   }
 }

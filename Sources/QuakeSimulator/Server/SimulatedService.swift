@@ -1,4 +1,3 @@
-import Compression
 import QuakeModel
 import Synchronization
 
@@ -29,7 +28,6 @@ final class SimulatedService: Sendable {
   func answer(to request: Request) -> Answer {
     let now = options.now().milliseconds
     var answer = state.withLock { state in
-      state.requests += 1
       state.catchUp(to: now)
       let answer = route(request, now: now, &state)
       if request.path.hasPrefix("/fdsnws/") || request.path.hasPrefix("/earthquakes/") {
@@ -90,24 +88,31 @@ final class SimulatedService: Sendable {
       } else {
         events = feed.select(from: state.catalogue.events, now: now)
       }
-      return faulty(fault, events, metadata(feed, generated), .geojson, request, now: now)
+      return faulty(fault, events, metadata(feed, generated), .geojson, now: now)
     }
 
-    var cached: SimulatorState.Cached
+    let cached: SimulatorState.Cached
     if let known = state.cache[feed.name], isFresh(known, now: now, state) {
       cached = known
     } else {
       let events = feed.select(from: state.catalogue.events, now: now)
       let body = FeedDocument(metadata: metadata(feed, now)).render(events, .geojson)
       cached = SimulatorState.Cached(
-        body: body, generated: now, etag: Self.fingerprint(body), steps: state.catalogue.steps,
+        body: body, generated: now, steps: state.catalogue.steps,
         validUntil: (events.last?.time).map { $0 + feed.window.milliseconds } ?? .max)
+      state.cache[feed.name] = cached
     }
-    if request.acceptsGzip, cached.compressed == nil {
-      cached.compressed = Gzip.compress(cached.body)
+    var answer = Answer(headers: cachingHeaders(generated: cached.generated))
+    // A document says when it was made, so that two of one feed differ.
+    let tag = "\"\(String(cached.generated, radix: 16))\""
+    answer.headers.append(Answer.Header("ETag", tag))
+    if request.ifNoneMatch?.contains(tag) == true {
+      answer.status = 304
+      return answer
     }
-    state.cache[feed.name] = cached
-    return deliver(cached, request, now: now)
+    answer.headers.append(Answer.Header("Content-Type", SimulatedFormat.geojson.contentType))
+    answer.body = cached.body
+    return answer
   }
 
   private func metadata(_ feed: SummaryFeed, _ generated: Int64) -> FeedDocument.Metadata {
@@ -124,65 +129,19 @@ final class SimulatedService: Sendable {
       || cached.steps == state.catalogue.steps && now <= cached.validUntil
   }
 
-  private func deliver(
-    _ cached: SimulatorState.Cached, _ request: Request, now: Int64
-  ) -> Answer {
-    var answer = Answer(headers: cachingHeaders(generated: cached.generated, now: now))
-    let compressed = request.acceptsGzip ? cached.compressed : nil
-    answer.headers.append(
-      Answer.Header("ETag", "\"\(cached.etag)\(compressed == nil ? "" : "-gzip")\""))
-    if isUnchanged(cached, request) {
-      answer.status = 304
-      return answer
-    }
-    answer.headers.append(
-      Answer.Header("Content-Type", SimulatedFormat.geojson.contentType))
-    if let compressed {
-      answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
-      answer.body = compressed
-    } else {
-      answer.body = cached.body
-    }
-    return answer
-  }
-
-  private func isUnchanged(_ cached: SimulatorState.Cached, _ request: Request) -> Bool {
-    // If there is an ETag, only it counts, because dates are too coarse.
-    if let tags = request.ifNoneMatch {
-      return tags.split(separator: ",").contains { tag in
-        let tag = tag.drop { $0 == " " }
-        return tag == "*" || tag.contains("\"\(cached.etag)\"")
-          || tag.contains("\"\(cached.etag)-gzip\"")
-      }
-    }
-    guard let since = request.ifModifiedSince.flatMap(HTTPDate.time) else { return false }
-    return cached.generated / 1000 <= since.microseconds / 1_000_000
-  }
-
-  private func cachingHeaders(generated: Int64, now: Int64) -> [Answer.Header] {
+  private func cachingHeaders(generated: Int64) -> [Answer.Header] {
     [
       Answer.Header("Last-Modified", HTTPDate.text(Timestamp(microseconds: generated * 1000))),
       Answer.Header("Cache-Control", "public, max-age=\(options.maxAge)"),
-      Answer.Header(
-        "Expires",
-        HTTPDate.text(Timestamp(microseconds: (now + Int64(options.maxAge) * 1000) * 1000))),
-      Answer.Header("Vary", "Accept-Encoding"),
       Answer.Header("Access-Control-Allow-Origin", "*"),
     ]
-  }
-
-  /// FNV-1a, 64 bits: enough to tell two bodies of one feed apart.
-  private static func fingerprint(_ bytes: [UInt8]) -> String {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return String(hash, radix: 16)
   }
 
   // MARK: - Faults
 
   private func faulty(
     _ fault: FaultKind, _ events: [SimulatedEvent], _ metadata: FeedDocument.Metadata,
-    _ format: SimulatedFormat, _ request: Request, now: Int64
+    _ format: SimulatedFormat, now: Int64
   ) -> Answer {
     var events = events
     switch fault {
@@ -191,11 +150,10 @@ final class SimulatedService: Sendable {
       for index in events.indices { (events[index].time, events[index].updated) = (2000, 2000) }
     default: break
     }
-    var answer = Answer(headers: cachingHeaders(generated: metadata.generated, now: now))
+    var answer = Answer(headers: cachingHeaders(generated: metadata.generated))
     answer.headers.append(Answer.Header("Content-Type", format.contentType))
     answer.body = FeedDocument(metadata: metadata).render(events, format)
-    return FaultyAnswer.spoil(
-      answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))
+    return FaultyAnswer.spoil(answer, fault, retryAfter: max(1, options.maxAge))
   }
 
   private func orderFault(_ request: Request, _ state: inout SimulatorState) -> Answer {
@@ -203,15 +161,9 @@ final class SimulatedService: Sendable {
       let known = FaultKind.allCases.map(\.rawValue).joined(separator: ", ")
       return .text("The kind must be one of: \(known).\n", status: 400)
     }
-    guard let count = Int(request.argument("count") ?? "1"), (0...10_000).contains(count) else {
-      return .text("The count must be from 0 to 10000.\n", status: 400)
-    }
+    let count = min(10_000, max(0, Int(request.argument("count") ?? "1") ?? 0))
     state.pendingFaults.append(contentsOf: repeatElement(kind, count: count))
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.member("pending", state.pendingFaults.count)
-    }
-    return .json(writer.bytes)
+    return .text("\(state.pendingFaults.count)\n")
   }
 
   // MARK: - What it has done
@@ -219,20 +171,9 @@ final class SimulatedService: Sendable {
   private func report(_ state: SimulatorState) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.member("seed", "\(options.seed)")
-      writer.member("rate", options.rate)
       writer.member("events", state.catalogue.count)
       writer.member("steps", state.catalogue.steps)
-      writer.object("changes") { writer in
-        for kind in SimulatedChange.Kind.allCases {
-          writer.key(dynamic: kind.rawValue)
-          writer.integer(state.catalogue.counts[kind] ?? 0)
-        }
-      }
-      writer.member("requests", state.requests)
-      writer.member("feedAnswers", state.feedAnswers)
       writer.member("faultyAnswers", state.faultyAnswers)
-      writer.member("pendingFaults", state.pendingFaults.map(\.rawValue))
     }
     return writer.bytes
   }
@@ -295,17 +236,12 @@ extension SimulatedService {
     if events.isEmpty { return Answer(status: 204) }
     let format = query.format ?? .geojson
     let metadata = FeedDocument.Metadata(
-      generated: now, url: baseURL + target(of: request), title: "Simulated Earthquakes",
-      limit: query.limit)
+      generated: now, url: baseURL + target(of: request), title: "Simulated Earthquakes")
     if let fault = state.nextFault(options.faults) {
-      return faulty(fault, events, metadata, format, request, now: now)
+      return faulty(fault, events, metadata, format, now: now)
     }
     var answer = Answer(headers: [Answer.Header("Content-Type", format.contentType)])
     answer.body = FeedDocument(metadata: metadata).render(events, format)
-    if request.acceptsGzip, let compressed = Gzip.compress(answer.body) {
-      answer.body = compressed
-      answer.headers.append(Answer.Header("Content-Encoding", "gzip"))
-    }
     return answer
   }
 
@@ -315,8 +251,7 @@ extension SimulatedService {
     guard options.answersCounts else { return .text("Error 404: Not Found\n", status: 404) }
     let answer = Answer.text("\(count)")
     guard let fault = state.nextFault(options.faults) else { return answer }
-    return FaultyAnswer.spoil(
-      answer, fault, acceptsGzip: request.acceptsGzip, retryAfter: max(1, options.maxAge))
+    return FaultyAnswer.spoil(answer, fault, retryAfter: max(1, options.maxAge))
   }
 
   /// The path and the query.

@@ -20,18 +20,6 @@ import Testing
     #expect(try Sample.run(Sample.watch, "--database", "").string("database") == "")
   }
 
-  @Test func absentOptionsAreNilOrFalse() throws {
-    let watch = try Sample.run(Sample.watch)
-    #expect(watch.string("after") == nil)
-    #expect(watch.strings("op").isEmpty)
-    #expect(!watch.flag("json"))
-    #expect(!watch.isGiven("json"))
-    #expect(try watch.integer("limit") == nil)
-    #expect(try watch.integer("limit", in: 1...) == nil)
-    #expect(try watch.duration("every") == nil)
-    #expect(watch.positionals.isEmpty)
-  }
-
   @Test func shortFlagsMayStandTogether() throws {
     let run = try Sample.run(Sample.ingest, "run", "-nvf", "x")
     #expect(run.flag("dry-run") && run.flag("verbose"))
@@ -48,13 +36,6 @@ import Testing
     }
     #expect(
       Sample.error(Sample.ingest, "--once", "run")?.message == "unknown option '--once'")
-  }
-
-  @Test func twoLevelsOfSubcommands() throws {
-    let start = try Sample.run(Sample.admin, "server", "--quiet", "start")
-    #expect(start.subcommand == ["server", "start"])
-    #expect(start.title == "quake-admin server start")
-    #expect(start.flag("quiet"))
   }
 
   @Test func togglesCanBeTurnedOffAndOn() throws {
@@ -94,11 +75,6 @@ import Testing
     #expect(parsed.positionals == ["--json", "-x", "--"])
   }
 
-  @Test func aDashIsAnArgumentOrAValue() throws {
-    #expect(try Sample.run(Sample.ingest, "import", "-").positionals == ["-"])
-    #expect(try Sample.run(Sample.watch, "--state", "-").string("state") == "-")
-  }
-
   @Test func negativeNumbersAreValues() throws {
     #expect(try Sample.run(Sample.watch, "--min-magnitude", "-1").double("min-magnitude") == -1)
     #expect(try Sample.run(Sample.watch, "-m", "-.5").double("min-magnitude") == -0.5)
@@ -107,12 +83,6 @@ import Testing
       try Sample.run(Sample.watch, "--bbox", "-125,32.5,-114,42").doubles("bbox", count: 4)
         == [-125, 32.5, -114, 42])
     #expect(try Sample.run(Sample.ingest, "import", "-5").positionals == ["-5"])
-  }
-
-  @Test func argumentsHaveNames() throws {
-    let one = try Sample.run(Sample.move, "a")
-    #expect(one.positional("FROM") == "a" && one.positional("TO") == nil)
-    #expect(try Sample.run(Sample.move, "a", "b").positional("TO") == "b")
   }
 
   @Test(arguments: [
@@ -146,26 +116,5 @@ import Testing
       return
     }
     #expect(text.contains("\nUsage:\n  \(title) "))
-  }
-
-  @Test func versionIsKnownEverywhere() throws {
-    for arguments in [["--version"], ["run", "--version"]] {
-      guard case .version(let text) = try Sample.ingest.parse(arguments) else {
-        Issue.record("expected a version")
-        continue
-      }
-      #expect(text == "quake-ingest 1.2.3\n")
-    }
-    var command = Sample.ingest
-    command.build = "commit 1a2b3c4d, schema 18"
-    guard
-      case .version("quake-ingest 1.2.3 (commit 1a2b3c4d, schema 18)\n") = try command.parse([
-        "--version"
-      ])
-    else {
-      Issue.record("expected what it was built from")
-      return
-    }
-    #expect(Sample.error(Sample.move, "--version")?.message == "unknown option '--version'")
   }
 }

@@ -87,15 +87,4 @@ import Testing
           + " or 2d", command: "quake-ingest run")
     ) { try typed.duration("every") }
   }
-
-  @Test func everyOptionOfTheTableIsAKey() throws {
-    let options = Sample.ingest.subcommands[0].options + Sample.common
-    for option in options {
-      for spelling in option.spellings {
-        let value = option.placeholder == nil ? "yes" : "1"
-        let said = try run([spelling.name: value])
-        #expect(said.isGiven(option.name), "\(spelling.name)")
-      }
-    }
-  }
 }

@@ -26,10 +26,6 @@ import Testing
     #expect(try child.run().succeeded)
   }
 
-  @Test func aChildHasAnEmptyInputByDefault() throws {
-    #expect(try ChildProcess("/bin/cat").run().output.isEmpty)
-  }
-
   @Test func aChildHasAStatusAndItsErrors() throws {
     let outcome = try ChildProcess("/bin/sh", ["-c", "echo no >&2; exit 3"]).run()
     #expect(outcome.ending == .exited(3))

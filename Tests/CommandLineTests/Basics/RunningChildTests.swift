@@ -35,12 +35,6 @@ import Testing
     #expect(!child.isTaking)
   }
 
-  @Test func aRunningChildGetsTheEndOfItsInput() throws {
-    let child = try start("test -z \"$(cat)\"")
-    child.give([], isLast: true)
-    #expect(try wait(child) == .exited(0))
-  }
-
   @Test func aRunningChildNeedNotReadItsInput() throws {
     let child = try start("exec <&-; exit 3")
     child.give([UInt8](repeating: 0x61, count: 1 << 20), isLast: true)

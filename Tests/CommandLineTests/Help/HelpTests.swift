@@ -55,48 +55,6 @@ import Testing
         """)
   }
 
-  @Test func theHelpOfAToolListsItsCommands() throws {
-    #expect(
-      try help(Sample.admin, "--help") == """
-        Look after the database
-
-        Usage:
-          quake-admin [OPTION]... COMMAND
-
-        Commands:
-          migrate  Bring the schema up to date
-          server   Control the embedded server
-
-        Options:
-              --database URL  PostgreSQL to connect to (default: the embedded server)
-          -q, --quiet         print the result, warnings and errors only
-          -v, --verbose       also print the details of the work
-          -h, --help          show this help
-              --version       show the version
-
-        For one of the commands: 'quake-admin COMMAND --help'.
-
-        """)
-  }
-
-  @Test func theHelpShowsArgumentsThatArePassedThrough() throws {
-    #expect(
-      try help(Sample.admin, "server", "psql", "--help")
-        .contains("\nUsage:\n  quake-admin server [OPTION]... psql [ARGUMENT]...\n"))
-  }
-
-  @Test func anOptionalValueIsInBrackets() throws {
-    #expect(
-      try help(Sample.watch, "--help")
-        .contains(" --batch [COMMAND]  "))
-  }
-
-  @Test func argumentsAreExplained() throws {
-    #expect(
-      try help(Sample.ingest, "import", "--help")
-        .contains("\nArguments:\n  SOURCE  a file, a URL or a feed\n"))
-  }
-
   @Test(arguments: [80, 90, 100])
   func noLineIsTooLong(width: Int) {
     let long = String(repeating: "words that go on ", count: 20)
@@ -108,5 +66,159 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= width })
     #expect(lines.contains { $0.count > width - 20 })
     #expect(lines.allSatisfy { $0.last != " " })
+  }
+
+  private static var tool: Command {
+    var tool = Sample.admin
+    tool.problems = "https://example.org/problems"
+    tool.examples = [.init("quake-admin migrate", "bring the schema up to date")]
+    tool.subcommands += [
+      Command(
+        "watchers", purpose: "List or remove watchers",
+        subcommands: [
+          Command("list", purpose: "List them", options: [.flag("json", help: "as JSON")]),
+          Command(
+            "remove", purpose: "Remove them", options: [.flag("yes", help: "do not ask")],
+            positionals: [Positional("NAME", .oneOrMore, help: "a watcher")]),
+        ], standard: "list"),
+      Command("complete", purpose: "For programs", isHidden: true),
+    ]
+    return tool
+  }
+
+  private func help(_ arguments: String...) throws -> String {
+    guard case .help(let text) = try Self.tool.parse(arguments) else {
+      throw Sample.UnexpectedAnswer()
+    }
+    return text
+  }
+
+  @Test(arguments: [[], ["--quiet"]])
+  func withoutACommandTheExamplesComeFirst(arguments: [String]) throws {
+    guard case .shortHelp(let text, _) = try Self.tool.parse(arguments) else {
+      throw Sample.UnexpectedAnswer()
+    }
+    #expect(
+      text == """
+        quake-admin: Look after the database
+
+        Examples:
+          # bring the schema up to date
+          quake-admin migrate
+
+        Commands:
+          migrate   Bring the schema up to date
+          server    Control the embedded server
+          watchers  List or remove watchers
+
+        For one of the commands: 'quake-admin help COMMAND'.
+
+        All options: 'quake-admin --help'.
+
+        Report problems at https://example.org/problems.
+
+        """)
+  }
+
+  @Test func helpWorksBeforeAndAfterEveryCommand() throws {
+    for words in [
+      ["server", "start"], ["migrate"], ["watchers", "remove"], ["watchers"], ["server"],
+    ] {
+      guard case .help(let expected) = try Self.tool.parse(words + ["--help"]),
+        case .help(let before) = try Self.tool.parse(["help"] + words)
+      else { throw Sample.UnexpectedAnswer() }
+      #expect(before == expected, "\(words)")
+    }
+    #expect(try help("server", "help", "start") == help("server", "start", "-h"))
+    #expect(try help("help", "--quiet", "migrate") == help("migrate", "-h"))
+    // A command that takes no arguments.
+    #expect(try help("migrate", "help") == help("migrate", "-h"))
+    guard case .help(let watch) = try Sample.watch.parse(["help"]) else {
+      throw Sample.UnexpectedAnswer()
+    }
+    #expect(watch.contains("Usage:\n  quake-watch"))
+    // An argument may be called help.
+    #expect(try Sample.run(Sample.move, "help").positionals == ["help"])
+  }
+
+  @Test func aGroupMayHaveADefaultCommand() throws {
+    let tool = Self.tool
+    #expect(try Sample.run(tool, "watchers").path == ["quake-admin", "watchers", "list"])
+    let json = try Sample.run(tool, "watchers", "--json")
+    #expect(json.flag("json") && json.subcommand == ["watchers", "list"])
+    #expect(try Sample.run(tool, "watchers", "list", "--json").flag("json"))
+    #expect(
+      try Sample.run(tool, "watchers", "remove", "a", "b", "--yes").positionals == ["a", "b"])
+    #expect(
+      Sample.error(tool, "watchers", "--json", "remove", "a")?.message
+        == "unknown option '--json'")
+  }
+
+  @Test func aCommandWrittenAsAnOptionGetsASuggestion() {
+    let error = Sample.error(Self.tool, "watchers", "--remove", "a")
+    #expect(error?.message == "unknown option '--remove'")
+    #expect(error?.suggestion == "quake-admin watchers remove")
+  }
+
+  @Test func aHiddenCommandRunsAndIsNotShown() throws {
+    let tool = Self.tool
+    #expect(try Sample.run(tool, "complete").subcommand == ["complete"])
+    #expect(try !help("--help").contains("complete"))
+    #expect(!tool.manPage(date: "", manual: "").contains("complete"))
+    for shell in Shell.allCases {
+      #expect(!tool.completions(for: shell).contains("For programs"))
+    }
+  }
+
+  @Test func valuesNearAUsualOneAreDoubtful() throws {
+    let command = Command(
+      "list", purpose: "List",
+      options: [
+        .value(
+          "type", "TYPE,...", repeatable: true, completion: .usually(["earthquake", "ice quake"]),
+          help: "of these types"),
+        .value(
+          "status", "STATUS",
+          completion: .usually(["reviewed", "not seen"], anySpelling: true, synonyms: ["revised"]),
+          help: "of this"),
+      ])
+    func doubts(_ words: String...) throws -> [String] {
+      guard case .run(let arguments) = try command.parse(words) else {
+        throw Sample.UnexpectedAnswer()
+      }
+      return arguments.doubtfulValues.map(\.suggestion)
+    }
+    #expect(try doubts("--type", "earthqauke") == ["earthquake"])
+    #expect(try doubts("--type", "earthquake,icequake") == ["ice quake"])
+    // Any other text is valid, and not a mistake.
+    #expect(try doubts("--type", "volcanic tremor", "--status", "Reviewed") == [])
+    #expect(try doubts("--status", "Not_Seen") == [])
+    #expect(try doubts("--status", "Revised") == [])
+    #expect(try doubts("--status", "reveiwed") == ["reviewed"])
+  }
+
+  private static let commands = [Sample.ingest, Sample.watch, Sample.admin, Sample.move]
+
+  @Test(.enabled("mandoc is not installed") { OutsideProgram.isInstalled("mandoc") })
+  func mandocHasNothingToComplainAbout() {
+    let long = Command(
+      "long", purpose: String(repeating: "words ", count: 30) + ".dot",
+      discussion: String(repeating: "It's long. ", count: 30),
+      examples: [.init("long --a", "one"), .init("long --b", "two")])
+    for command in Self.commands + [long] {
+      let page = command.manPage(date: "2026-03-01", manual: "Quake")
+      #expect(OutsideProgram.run("mandoc -Tlint <$FILE", input: page) == (0, ""), "\(command.name)")
+    }
+  }
+
+  @Test func roffCharactersAreEscaped() {
+    let command = Command(
+      "odd", purpose: ".dot", discussion: "'quote' \\back-slash",
+      examples: [.init("odd --a \"b c\" ~ ^", "tilde")])
+    let page = command.manPage(date: "d", manual: "A \"manual\"")
+    #expect(page.hasPrefix(#".TH "ODD" "1" "d" "odd" "A \(dqmanual\(dq""#))
+    #expect(page.contains("\nodd \\- .dot\n"))
+    #expect(page.contains("\n\\&\\(aqquote\\(aq \\eback\\-slash\n"))
+    #expect(page.contains(#"\fBodd \-\-a "b c" \(ti \(ha\fR"#))
   }
 }

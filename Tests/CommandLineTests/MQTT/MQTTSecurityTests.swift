@@ -20,10 +20,11 @@ struct MQTTSecurityTests {
     func file(_ name: String) -> String { "\(folder.path)/\(name)" }
     let openssl = "/usr/bin/openssl"
     try Self.run(
-      openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=ca",
-      "-keyout", file("ca.key"), "-out", file("ca.pem"))
+      openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+      "-nodes", "-days", "2", "-subj", "/CN=ca", "-keyout", file("ca.key"), "-out", file("ca.pem"))
     try Self.run(
-      openssl, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=broker", "-keyout",
+      openssl, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+      "-subj", "/CN=broker", "-keyout",
       file("key.pem"), "-out", file("request.pem"))
     try folder.write("names", "subjectAltName=IP:127.0.0.1\n")
     try Self.run(

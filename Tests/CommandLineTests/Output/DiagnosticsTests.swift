@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CommandLine
@@ -57,29 +58,6 @@ extension TerminalTests {
       #expect(try printed(.verbose, all) == normal + "quake-ingest: v\n")
     }
 
-    @Test func verbosityComesFromTheOptions() throws {
-      #expect(try Diagnostics.verbosity(of: Sample.run(Sample.watch, "-q")) == .quiet)
-      #expect(try Diagnostics.verbosity(of: Sample.run(Sample.watch, "-v")) == .verbose)
-      #expect(try Diagnostics.verbosity(of: Sample.run(Sample.watch)) == .normal)
-      let both = try Sample.run(Sample.watch, "-qv")
-      #expect(throws: both.usageError("options --quiet and --verbose cannot be used together")) {
-        try Diagnostics.verbosity(of: both)
-      }
-    }
-
-    @Test func usageErrorsAreReported() throws {
-      let text = try printed {
-        $0.report(UsageError("bad", suggestion: "--good", command: "quake-ingest run"))
-      }
-      #expect(
-        text == """
-          quake-ingest: error: bad
-            hint: did you mean '--good'?
-            hint: see 'quake-ingest run --help'
-
-          """)
-    }
-
     @Test func aTerminalIsColoured() throws {
       let terminal = try PseudoTerminal()
       Diagnostics(tool: "q", descriptor: terminal.descriptor).error("e")
@@ -96,10 +74,87 @@ extension TerminalTests {
       Diagnostics(tool: "q", form: .log, noColor: "1", descriptor: terminal.descriptor).note("n")
       #expect(terminal.contents().wholeMatch(of: #/\d\d:\d\d:\d\d n\r\n/#) != nil)
     }
+  }
+}
 
-    @Test func timesAreIso8601() {
+extension TerminalTests {
+  /// `--log-format json`.
+  @Suite struct LogRecordTests {
+    private func printed(
+      _ verbosity: Diagnostics.Verbosity = .verbose, _ body: (Diagnostics) -> Void
+    ) throws -> [JSONLine] {
+      let pipe = try Pipe()
+      var diagnostics = Diagnostics(
+        tool: "quake-ingest", verbosity: verbosity, descriptor: pipe.writeEnd)
+      diagnostics.format = .json
+      body(diagnostics)
+      return try pipe.contents().split(separator: "\n").map { try JSONLine(String($0)) }
+    }
+
+    @Test func eachMessageIsAnObject() throws {
+      let lines = try printed {
+        $0.error("e", detail: "D.", hints: ["One.", "Two."])
+        $0.warning("w", hint: "H.")
+        $0.note("n", fields: ["feed": "all_day", "seen": .integer(7), "token": nil])
+        $0.verbose("v", fields: ["seconds": .number(0.25), "dry_run": .flag(true)])
+      }
+      #expect(lines.map { $0.string("level") } == ["error", "warning", "info", "debug"])
+      #expect(lines.map { $0.string("message") } == ["e", "w", "n", "v"])
+      for line in lines {
+        #expect(line.string("tool") == "quake-ingest")
+        let time = try #require(line.string("time"))
+        #expect(time.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) != nil)
+        #expect(line.keys.isSuperset(of: ["detail", "hint"]))
+      }
+      #expect(lines[0].string("detail") == "D." && lines[0].string("hint") == "One.\nTwo.")
+      #expect(lines[1].isNull("detail") && lines[1].string("hint") == "H.")
+      #expect(lines[2].string("feed") == "all_day" && lines[2].integer("seen") == 7)
+      #expect(!lines[2].keys.contains("token"))
+      #expect(lines[3].text.hasSuffix(",\"seconds\":0.25,\"dry_run\":true}"))
+    }
+
+    @Test func nothingBreaksTheLine() throws {
+      let hostile = "\"\\ \n\r\t\u{0} \u{1B}[2J \u{7F}\u{9B} \u{2028} é 🌋"
+      let lines = try printed {
+        $0.error(hostile, detail: hostile, hint: hostile, fields: ["name": .text(hostile)])
+        $0.note("n", fields: ["seconds": .number(.infinity)])
+      }
+      #expect(lines.count == 2)
+      for key in ["message", "detail", "hint", "name"] {
+        #expect(lines[0].string(key) == hostile)
+      }
       #expect(
-        LogTime(seconds: 951_782_400, milliseconds: 7).iso8601 == "2000-02-29T00:00:00.007Z")
+        lines[0].text.unicodeScalars.allSatisfy {
+          $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+        })
+      #expect(lines[1].isNull("seconds"))
+    }
+
+    @Test func usageErrorsHaveTheRequestedFormat() throws {
+      func errors(_ arguments: String...) throws -> String {
+        let messages = try Pipe()
+        let status = Program.status(
+          of: Command("q", purpose: "Try", options: [.quiet, .verbose, .logFormat]), arguments,
+          StandardOutput(), Diagnostics(tool: "q", descriptor: messages.writeEnd)
+        ) { arguments, diagnostics in
+          diagnostics.note(diagnostics.format.rawValue)
+          return .ok
+        }
+        return "\(status.rawValue) " + messages.contents()
+      }
+      for arguments in [["--log-format", "json"], ["--log-format=json"]] {
+        let wrong = try errors(arguments[0], arguments.count > 1 ? arguments[1] : "--nonsense")
+        guard arguments.count == 1 else {
+          #expect(wrong.contains("\"message\":\"json\""))
+          continue
+        }
+        let line = try JSONLine(String(wrong.dropFirst(3)))
+        #expect(wrong.hasPrefix("64 ") && line.integer("status") == 64)
+        #expect(line.string("message") == "unknown option '--nonsense'")
+      }
+      #expect(try errors("--log-format", "xml").contains("expected text or json"))
+      #expect(try errors("--log-format", "text") == "0 q: text\n")
+      #expect(try errors("--log-format", "json", "-q") == "0 ")
     }
   }
 }

@@ -58,14 +58,6 @@ extension TerminalTests {
       #expect(terminal.contents() == "q: n\r\n")
     }
 
-    @Test func aShareTellsPercentAndTimeLeft() {
-      let line = ProgressBar.line(
-        label: "load", unit: .items("records"), done: 500, total: nil, share: 0.25,
-        elapsed: .seconds(3), width: 120)
-      #expect(
-        line == "load: 25%, 500 records, 166/s, 10 s left, 3 s [#######.......................]")
-    }
-
     @Test func aShortOperationHasNoBar() throws {
       // On a busy machine it may not be short.
       try eventually("an operation is shorter than a second") {
@@ -95,13 +87,6 @@ extension TerminalTests {
       quiet.update(done: 5)
       quiet.finish()
       #expect(terminal.contents() == "")
-    }
-
-    @Test func theTerminalKnowsItsWidth() throws {
-      let terminal = try PseudoTerminal(columns: 132)
-      #expect(Terminal.columns(terminal.descriptor) == 132)
-      let pipe = try Pipe()
-      #expect(Terminal.columns(pipe.writeEnd) == nil)
     }
   }
 }

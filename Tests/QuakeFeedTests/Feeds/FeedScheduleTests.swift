@@ -65,9 +65,4 @@ import Testing
       #expect(schedule.failed(retryAfter: .max, chance: chance).length == .seconds(86_400))
     }
   }
-
-  @Test func pausesCountFailuresFromBeforeTheProgramWasStarted() {
-    var schedule = FeedSchedule(every: .seconds(60), failures: 3)
-    #expect(schedule.failed(retryAfter: nil, chance: 0.5).length == .seconds(480))
-  }
 }

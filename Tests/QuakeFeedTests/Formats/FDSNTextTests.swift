@@ -41,20 +41,16 @@ import Testing
             .latitude, .depth,
           ])
         #expect(contents.rejects.isEmpty)
-        #expect(contents.records.count == 1)
-        let record = try #require(contents.records.first)
-        #expect(record.text(.code) == "emsc:20230701_0000038")
-        #expect(record.text(.netCode) == "20230701_0000038")
-        #expect(record.text(.net) == "NEIC")
-        #expect(record.text(.source) == "emsc")
-        #expect(record.text(.magnitudeType) == "mb")
-        #expect(record.text(.place) == "SAN JUAN, ARGENTINA")
-        #expect(record.double(.magnitude) == 5.3)
-        #expect(record.double(.latitude) == -31.7703)
-        #expect(record.double(.longitude) == -68.7812)
-        // Positive downwards, unlike the third coordinate of EMSC's GeoJSON.
-        #expect(record.double(.depth) == 30.3)
-        #expect(record.timestamp(.time)?.description == "2023-07-01T03:29:25.534Z")
+        // The depth is positive downwards, unlike the third coordinate of EMSC's GeoJSON.
+        #expect(
+          contents.records.map(\.values) == [
+            [
+              "code=emsc:20230701_0000038", "net=NEIC", "net_code=20230701_0000038", "source=emsc",
+              "magnitude=5.3", "magnitude_type=mb", "place=SAN JUAN, ARGENTINA",
+              "time=2023-07-01T03:29:25.534Z", "longitude=-68.7812", "latitude=-31.7703",
+              "depth=30.3",
+            ]
+          ])
       }
     }
   }
@@ -73,18 +69,6 @@ import Testing
     var expected = try #require(json.records.first)
     expected.setNull(.updated)
     #expect(text.records == [expected])
-  }
-
-  @Test func usgsKeepsItsIds() throws {
-    let row =
-      "us7000abcd|2020-01-02T03:04:05.678|1.5|2.5|10|us|us|us|us7000abcd|mb|4.5|us|X|earthquake"
-    let contents = try contents(row, header: Self.header + "|EventType", centre: "usgs")
-    let record = try #require(contents.records.first)
-    #expect(record.text(.code) == "us7000abcd")
-    #expect(record.text(.net) == "us")
-    #expect(record.text(.netCode) == "7000abcd")
-    #expect(record.text(.source) == "usgs")
-    #expect(record.text(.type) == "earthquake")
   }
 
   /// Rows as INGV, GFZ, GeoNet and SCEDC write them.
@@ -133,21 +117,6 @@ import Testing
     #expect(time?.description == "2020-01-01T00:00:00.000Z")
   }
 
-  @Test func eventTypesOfFDSNTextAreRead() throws {
-    for (type, word) in [
-      ("ke", "earthquake"), ("sm", "mining explosion"), ("quarry blast", "quarry blast"),
-      ("not existing", "not existing"), ("quarry_blast", "quarry blast"),
-      ("Earthquake", "earthquake"), ("Ice Quake", "ice quake"),
-      ("mining_explosion", "mining explosion"), ("other", "other event"),
-      ("induced earthquake", "induced or triggered event"), ("unknown", "not reported"),
-      ("outside of network interest", "outside of network interest"), ("duplicate", "duplicate"),
-    ] {
-      let contents = try contents(
-        "1|2020-01-01|1|2||||||||||\(type)", header: Self.header + "|EventType")
-      #expect(contents.records.first?.text(.type) == word)
-    }
-  }
-
   @Test func commentsAndBlankLinesAreSkipped() throws {
     let contents = try contents("", "# a comment | of any kind", Self.emsc, "  ", Self.header)
     #expect(contents.records.count == 1)
@@ -161,8 +130,7 @@ import Testing
     ("1|1970-01-01T00:00:02.-2147483648Z|1|2|||||||||", "not a date and time"),
     ("1|2020-01-01|91|2|||||||||", "latitude 91 is outside"),
     ("1|2020-01-01|1|x|||||||||", "not a number"), ("1|2020-01-01|1||||||||||", "no coordinates"),
-    ("1|2020-01-01|1|nan|||||||||", "no coordinates"), ("1|2020-01-01|1|2", "has 4 fields"),
-    ("1|2020-01-01|1|2|||||||||a|b", "has 14 fields"),
+    ("1|2020-01-01|1|2", "has 4 fields"), ("1|2020-01-01|1|2|||||||||a|b", "has 14 fields"),
     ("1|2020-01-01|1|2|||||||||\u{0}", "NUL"),
   ])
   func invalidRowsOfFDSNTextAreRejected(row: String, reason: String) throws {
@@ -178,12 +146,6 @@ import Testing
     let bytes = Array("\(Self.header)\n1|2020-01-01|1|2|||||||||".utf8) + [0xE9, 0x0A]
     let contents = try FeedContents(BytesSource(bytes), options: Self.options("emsc"))
     #expect(contents.rejects.first?.reason == "The place is not valid UTF-8.")
-  }
-
-  @Test func strictReadingRequiresMagnitudeAndPlace() throws {
-    let text = Self.header + "\n1|2020-01-01|1|2|||||||||x\n2|2020-01-01|1|2||||||ml|1||\n"
-    let contents = try FeedContents(text, options: Self.options("emsc", strict: true))
-    #expect(contents.rejects.count == 2)
   }
 
   @Test(arguments: [
@@ -210,7 +172,7 @@ import Testing
     var random = SeededGenerator(7)
     let good = Array((Self.header + "\n" + String(repeating: Self.emsc + "\n", count: 5)).utf8)
     var read = 0
-    for _ in 0..<2000 {
+    for _ in 0..<600 {
       var bytes = good
       for _ in 0..<Int.random(in: 1...8, using: &random) {
         let place = Int.random(in: 20..<bytes.count, using: &random)
@@ -229,6 +191,6 @@ import Testing
         #expect([.truncated, .csvHeader, .notAFeed, .emptyBody].contains(error.code), "\(error)")
       }
     }
-    #expect(read > 1000)
+    #expect(read > 300)
   }
 }

@@ -67,36 +67,10 @@ import Testing
     #expect(error.code == .notAFeed && error.saysNoData == says)
   }
 
-  @Test func theErrorSaysWhyABodyIsNoFeed() {
-    #expect(failure(of: "<html>")?.message.contains("looks like an HTML page, not a feed") == true)
-    #expect(failure(of: "")?.detail == "The body is empty.")
-  }
-
   @Test func aByteOrderMarkAndSpacesAreSkipped() throws {
     let text = "\u{FEFF}\(String(repeating: " ", count: 5000))\n\(collection(feature()))\n"
     #expect(try FeedContents(text).records.count == 1)
     #expect(try FeedContents("\u{FEFF}" + collection()).format == .usgsGeoJSON)
-  }
-
-  @Test func aFileOfAnyNameIsRead() throws {
-    let path = try TemporaryFile.path(try gzip(collection(feature(), feature())))
-    defer { TemporaryFile.remove(path) }
-    #expect(try FeedContents(try FileSource(path: path)).records.count == 2)
-  }
-
-  @Test func filesThatCannotBeRead() throws {
-    func code(_ path: String) -> FeedError? {
-      do throws(FeedError) {
-        _ = try FileSource(path: path)
-        return nil
-      } catch {
-        return error
-      }
-    }
-    #expect(code("/nowhere/at/all")?.code == .fileNotFound)
-    #expect(code("/nowhere/at/all")?.kind == .unavailable)
-    #expect(code("/nowhere/at/all")?.detail == "No such file or directory.")
-    #expect(code("/tmp")?.code == .unreadable)
   }
 
   @Test func aPipeIsReadAndCanBeInterrupted() throws {
@@ -148,11 +122,5 @@ import Testing
     close(ends[1])
     let source = FileDescriptorSource(descriptor: ends[0], closes: true, name: "pipe").measured
     #expect(source.share == nil)
-  }
-
-  @Test func descriptionHasAllParts() {
-    let error = FeedError(.html, "m", detail: "D.", hint: "H.")
-    #expect(error.description == "m\ndetail: D.\nhint: H.")
-    #expect(FeedError(.interrupted, "m").description == "m")
   }
 }

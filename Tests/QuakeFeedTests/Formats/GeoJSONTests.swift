@@ -19,75 +19,46 @@ import Testing
     #expect(contents.rejects.isEmpty)
     #expect(contents.format == .usgsGeoJSON)
     #expect(contents.columns == EventColumn.feed)
-    for column in EventColumn.feed { #expect(record.has(column), "\(column.name)") }
-    #expect(record.text(.code) == "us6000bdgz")
-    #expect(record.text(.net) == "us")
-    #expect(record.text(.netCode) == "6000bdgz")
-    #expect(record.text(.source) == "usgs")
-    #expect(record.text(.type) == "quarry blast")
-    #expect(record.text(.status) == "REVIEWED")
-    #expect(record.double(.magnitude) == 5)
-    #expect(record.text(.magnitudeType) == "Mb")
-    #expect(record.text(.place) == "4 km E of Pāhala, Hawaii ")
-    #expect(record.timestamp(.time)?.description == "2020-08-12T17:30:02.214Z")
-    #expect(record.timestamp(.updated)?.microseconds == 1_597_258_017_041_000)
-    #expect(record.double(.longitude) == 154.8063)
-    #expect(record.double(.latitude) == 48.81)
-    #expect(record.double(.depth) == 45.86)
-    #expect(record.text(.title) == "M 5.0")
-    #expect(record.text(.url) == "u")
-    #expect(record.text(.detail) == "d")
-    #expect(record.integer(.felt) == 12)
-    #expect(record.double(.cdi) == 3.4)
-    #expect(record.double(.mmi) == 4.5)
-    #expect(record.text(.alert) == "green")
-    #expect(record.integer(.tsunami) == 1)
-    #expect(record.integer(.sig) == 385)
-    #expect(record.integer(.nst) == 20)
-    #expect(record.double(.dmin) == 4.675)
-    #expect(record.double(.rms) == 0.67)
-    #expect(record.double(.gap) == 97)
-    #expect(record.text(.ids) == ",us6000bdgz,")
-    #expect(record.text(.sources) == ",us,")
-    #expect(record.text(.types) == ",origin,")
+    #expect(
+      record.values == [
+        "code=us6000bdgz", "net=us", "net_code=6000bdgz", "source=usgs", "type=quarry blast",
+        "status=REVIEWED", "magnitude=5.0", "magnitude_type=Mb",
+        "place=4 km E of Pāhala, Hawaii ", "time=2020-08-12T17:30:02.214Z",
+        "updated=2020-08-12T18:46:57.041Z", "longitude=154.8063", "latitude=48.81",
+        "depth=45.86", "title=M 5.0", "url=u", "detail=d", "felt=12", "cdi=3.4", "mmi=4.5",
+        "alert=green", "tsunami=1", "sig=385", "nst=20", "dmin=4.675", "rms=0.67", "gap=97.0",
+        "ids=,us6000bdgz,", "sources=,us,", "types=,origin,",
+      ])
   }
 
-  @Test(arguments: [
-    feature(), feature(#""mag":null,"place":null"#), feature(#""mag":0"#), feature(#""mag":-1.64"#),
-    feature(coordinates: "[1,2]"), feature(coordinates: "[1,2,null]"),
-    feature(coordinates: "[180,-90,-10]"), feature(coordinates: "[-180,90,700.5]"),
-    feature(id: "1234"), feature(id: #""ü""#), feature(time: "-62135596800000"),
-    feature(time: "253402300799999"), feature(time: "1.5e12"), feature(#""felt":2147483647"#),
-    feature(#""tsunami":-32768"#), feature(#""unknown":{"a":[1]},"title":"""#),
-    feature(#""mag":1,"mag":2"#),
-  ])
-  func unusualEventsAreRead(text: String) throws {
-    let contents = try FeedContents(collection(text))
-    #expect(contents.records.count == 1)
-    #expect(contents.rejects.isEmpty)
-  }
-
-  @Test func valuesOfUnusualEvents() throws {
+  @Test func unusualEventsAreRead() throws {
     let contents = try FeedContents(
       collection(
         feature(id: "1234", time: "1500000000000.25", coordinates: "[1.5,2,-3.25]", #""mag":0"#),
-        feature(coordinates: "[1,2]"), feature(id: "12.0"), feature(#""mag":1,"mag":null"#)))
-    let record = contents.records[0]
-    #expect(record.text(.code) == "1234")
-    #expect(!record.has(.net))
-    #expect(!record.has(.netCode))
-    #expect(record.double(.magnitude) == 0)
-    #expect(record.double(.depth) == -3.25)
-    #expect(record.timestamp(.time)?.microseconds == 1_500_000_000_000_250)
-    #expect(!contents.records[1].has(.depth))
-    #expect(!contents.records[1].has(.magnitude))
-    #expect(contents.records[2].text(.code) == "12.0")
-    #expect(!contents.records[3].has(.magnitude))
+        feature(id: "12.0", coordinates: "[180,-90,null]", #""mag":1,"mag":null,"place":null"#),
+        feature(
+          id: #""ü""#, time: "-62135596800000", coordinates: "[-180,90]",
+          #""felt":2147483647,"tsunami":-32768,"unknown":{"a":[1]},"title":"""#)))
+    #expect(contents.rejects.isEmpty)
+    #expect(
+      contents.records.map(\.values) == [
+        [
+          "code=1234", "source=usgs", "magnitude=0.0", "time=2017-07-14T02:40:00.000250Z",
+          "longitude=1.5", "latitude=2.0", "depth=-3.25",
+        ],
+        [
+          "code=12.0", "source=usgs", "time=1970-01-01T00:00:01.000Z", "longitude=180.0",
+          "latitude=-90.0",
+        ],
+        [
+          "code=ü", "source=usgs", "time=0001-01-01T00:00:00.000Z", "longitude=-180.0",
+          "latitude=90.0", "title=", "felt=2147483647",
+        ],
+      ])
   }
 
   @Test(arguments: [
     (#"{"type":"Feature","properties":{"time":1},"geometry":{"coordinates":[1,2]}}"#, "no code"),
-    (feature(id: "null"), "no code"),
     (feature(id: #""""#), "code is empty"),
     (feature(id: "\"\(String(repeating: "x", count: 257))\""), "code is too long"),
     (feature(id: "[1]"), "code is not a string or a number but an array"),
@@ -95,33 +66,23 @@ import Testing
     (feature(time: #""2020-01-01""#), "time is not a number of milliseconds but a string"),
     (feature(time: "253402300800000"), "time is not within the years 1 to 9999"),
     (feature(time: "-62135596800001"), "time is not within the years 1 to 9999"),
-    (feature(time: "9223372036854775807"), "time is not within"),
     (feature(time: "18446744073709551615"), "time is not within"),
-    (feature(time: "1e300"), "time is not within"),
     (feature(#""updated":1e300"#), "updated is not within"),
     (feature(coordinates: "null"), "coordinates are not an array but null"),
-    (feature(coordinates: "[]"), "no coordinates"),
     (feature(coordinates: "[1]"), "no coordinates"),
     (feature(coordinates: "[null,2]"), "longitude is not a number but null"),
-    (feature(coordinates: #"[1,"2"]"#), "latitude is not a number but a string"),
-    (feature(coordinates: #"[1,2,"3"]"#), "depth is not a number but a string"),
     (feature(coordinates: "[360.1,2]"), "longitude 360.1 is outside -180 to 360"),
     (feature(coordinates: "[1,-90.5]"), "latitude -90.5 is outside -90 to 90"),
     (feature(coordinates: "[1,2,-101]"), "depth -101 is outside -100 to 7000"),
     (feature(coordinates: "[1,2,7001]"), "depth 7001 is outside"),
     (feature(#""mag":12.1"#), "magnitude 12.1 is outside -5 to 12"),
-    (feature(#""mag":"5""#), "magnitude is not a number but a string"),
     (feature(#""mag":true"#), "magnitude is not a number but true or false"),
     (feature(#""mag":1e999"#), "not valid JSON"),
     (feature(#""felt":1.5"#), "felt is not a whole number but 1.5"),
-    (feature(#""sig":0.5"#), "sig is not a whole number"),
     (feature(#""nst":2147483648"#), "nst 2147483648 is too large a number"),
     (feature(#""tsunami":32768"#), "tsunami 32768 is too large a number"),
-    (feature(#""felt":1e300"#), "felt is not a whole number"),
     (feature(#""place":5"#), "place is not a string but 5"),
     (feature(#""place":"a\u0000b""#), "place contains the character NUL"),
-    (feature(id: #""a\u0000b""#), "code contains the character NUL"),
-    (feature("\"place\":\"\(String(repeating: "x", count: 65537))\""), "place is too long"),
     (
       feature("\"place\":\"\(String(repeating: "x", count: 65537))\""),
       "place is too long: 65537 bytes, where 65536 are allowed"
@@ -130,27 +91,15 @@ import Testing
       feature("\"net\":\"\(String(repeating: "x", count: 1025))\""),
       "net is too long: 1025 bytes, where 1024 are allowed"
     ),
-    (feature("\"status\":\"\(String(repeating: "x", count: 1025))\""), "status is too long"),
-    (feature("\"alert\":\"\(String(repeating: "x", count: 1025))\""), "alert is too long"),
-    (
-      feature("\"magType\":\"\(String(repeating: "x", count: 1025))\""),
-      "magnitude type is too long"
-    ),
-    (feature("\"types\":\"\(String(repeating: "x", count: 65537))\""), "types is too long"),
     (
       feature("\"ids\":\",a,\(String(repeating: "x", count: 257)),\""),
       "ids is too long: 257 bytes, where 256 are allowed"
     ),
     (feature(#""place":"\ud800""#), "not valid JSON"),
     (feature("\"place\":\"a\nb\""), "not valid JSON"),
-    (feature(#""mag":01"#), "not valid JSON"),
-    (feature(#""mag":1 "place":"x""#), "not valid JSON"),
-    (#"{"a":[}]"#, "not valid JSON"),
-    ("12", "not an object but a number"), ("null", "not an object but null"),
-    ("[]", "not an object but an array"), (#""x""#, "not an object but a string"),
-    ("nonsense", "not valid JSON"),
+    (#"{"a":[}]"#, "not valid JSON"), ("nonsense", "not valid JSON"),
+    ("12", "not an object but a number"), ("[]", "not an object but an array"),
     (#"{"properties":5,"id":"a"}"#, "properties are not an object"),
-    (#"{"geometry":5,"id":"a"}"#, "geometry is not an object"),
     (#"{"geometry":null,"properties":{"time":1},"id":"a"}"#, "no coordinates"),
   ])
   func badEventsAreRejectedAndTheOthersAreRead(text: String, reason: String) throws {
@@ -201,16 +150,6 @@ import Testing
     #expect(contents.rejects[0].code == "us1")
     #expect(contents.rejects[0].reason.contains("place"))
     #expect(contents.rejects[1].reason.contains("magnitude"))
-  }
-
-  @Test func keysInAnyOrder() throws {
-    let contents = try FeedContents(
-      collection(
-        feature(#""mag":1,"net":"us","code":"1""#), feature(#""code":"1","net":"us","mag":1"#),
-        #"{"id":"us1","geometry":{"coordinates":[1,2]},"properties":{"mag":1,"time":5}}"#,
-        feature(#""x":0,"y":0,"mag":1"#), feature(#""net":"us","code":"1","mag":1"#)))
-    #expect(contents.records.count == 5)
-    for record in contents.records { #expect(record.double(.magnitude) == 1) }
   }
 
   @Test func metadataBeforeAndAfter() throws {

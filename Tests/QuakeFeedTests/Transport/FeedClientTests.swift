@@ -142,15 +142,6 @@ import Testing
     }
   }
 
-  @Test func noContentIsAnEmptyResult() throws {
-    try withServer { _ in
-      Answer(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))
-    } _: { server in
-      let response = try client().open(url: server.url())
-      #expect(response.isEmpty)
-    }
-  }
-
   @Test func redirectsAreFollowed() throws {
     let body = Array(Self.feedText.utf8)
     try withServer { request in
@@ -177,21 +168,6 @@ import Testing
     }
   }
 
-  @Test func gzipIsDecodedAndItsTruncationReported() throws {
-    let body = try gzip(Self.feedText)
-    try withServer { request in
-      let isCut = request.hasPrefix("GET /cut")
-      return Answer(
-        "200 OK", headers: ["Content-Encoding: gzip"],
-        body: isCut ? Array(body.dropLast(10)) : body)
-    } _: { server in
-      let response = try client().open(url: server.url())
-      #expect(try FeedContents(response.body).records.count == 2)
-      #expect(response.bytesReceived == body.count)
-      #expect(failure(client(), server.url("/cut"))?.code == .truncatedGzip)
-    }
-  }
-
   @Test func aBodyShorterThanPromisedIsAnError() throws {
     let body = Array(Self.feedText.utf8)
     try withServer { _ in
@@ -210,14 +186,6 @@ import Testing
       Answer(Array("HTTP/1.1 200 OK\r\n\r\n".utf8) + body)
     } _: { server in
       #expect(failure(client(), server.url())?.code == .truncated)
-    }
-  }
-
-  @Test func anHTMLPageIsRecognised() throws {
-    try withServer { _ in
-      Answer("200 OK", body: Array("<!doctype html><title>Log in</title>".utf8))
-    } _: { server in
-      #expect(failure(client(), server.url())?.code == .html)
     }
   }
 
@@ -302,18 +270,5 @@ import Testing
     #expect(failure(client(), "http://no-such-host.invalid/")?.code == .network)
     #expect(failure(client(), "http://")?.code == .invalidReference)
     #expect(failure(client(), "gopher://x/")?.code == .invalidReference)
-  }
-
-  @Test func aServerThatSpeaksNoHTTP() throws {
-    try withServer { _ in
-      Answer(Array("nonsense\r\n\r\n".utf8))
-    } _: { server in
-      #expect(failure(client(), server.url())?.code == .network)
-    }
-    try withServer { _ in
-      Answer([])
-    } _: { server in
-      #expect(failure(client(), server.url())?.code == .network)
-    }
   }
 }

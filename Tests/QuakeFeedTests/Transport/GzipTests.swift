@@ -5,22 +5,22 @@ import Testing
 
 @Suite struct GzipTests {
   private static let text = collection(
-    (0..<2000).map { feature(id: #""us\#($0)""#, #""mag":\#($0 % 7).5"#) }.joined(separator: ","))
+    (0..<300).map { feature(id: #""us\#($0)""#, #""mag":\#($0 % 7).5"#) }.joined(separator: ","))
 
   @Test func aCompressedFeedReadsLikeAPlainOne() throws {
     let contents = try FeedContents(BytesSource(try gzip(Self.text)))
-    #expect(contents.records.count == 2000)
+    #expect(contents.records.count == 300)
     #expect(contents.bytesRead == Self.text.utf8.count)
     let byByte = try FeedContents(BytesSource(try gzip(Self.text), pieceSize: { 1 }))
-    #expect(byByte.records.count == 2000)
+    #expect(byByte.records.count == 300)
   }
 
   @Test func aFileMayHaveSeveralMembers() throws {
     let half = Self.text.utf8.count / 2
     let first = Array(Self.text.utf8.prefix(half))
     let bytes = try gzip(first) + gzip([]) + gzip(Array(Self.text.utf8.dropFirst(half)))
-    #expect(try FeedContents(BytesSource(bytes)).records.count == 2000)
-    #expect(try FeedContents(BytesSource(bytes, pieceSize: { 3 })).records.count == 2000)
+    #expect(try FeedContents(BytesSource(bytes)).records.count == 300)
+    #expect(try FeedContents(BytesSource(bytes, pieceSize: { 3 })).records.count == 300)
   }
 
   @Test func truncatedDataAreAnError() throws {
@@ -43,13 +43,6 @@ import Testing
     #expect(failure(of: BytesSource(damaged))?.code == .corruptGzip)
     #expect(failure(of: BytesSource(bytes + [1, 2, 3]))?.code == .corruptGzip)
     #expect(failure(of: BytesSource(bytes + [0x1F, 0]))?.code == .corruptGzip)
-  }
-
-  @Test func anErrorOfTheSourceIsPassedOn() throws {
-    let bytes = Array(try gzip(Self.text).prefix(100))
-    let error = FeedError(.timeout, "x")
-    #expect(failure(of: BytesSource(bytes, failure: error)) == error)
-    #expect(failure(of: BytesSource([], failure: error)) == error)
   }
 }
 

@@ -33,7 +33,8 @@ struct TLSTests {
       TemporaryFile.remove(certificate)
     }
     try openssl(
-      "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+      "-days", "2", "-subj", "/CN=localhost",
       "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate)
 
     let server = Process()

@@ -26,32 +26,12 @@ enum Document {
   }
 
   /// What a feed reader reads.
-  struct Contents {
-    var columns: [EventColumn] = []
-    var inferred: Set<EventColumn> = []
-    var format: FeedFormat?
-    var generated: Timestamp?
-    var records: [EventRecord] = []
-    var rejects: [FeedReject] = []
-  }
-
   static func read(
     _ bytes: [UInt8], pieceSize: Int = .max, centre: DataCentre? = nil
-  ) throws -> Contents {
+  ) throws(FeedError) -> FeedContents {
     var options = FeedReader.Options()
     options.centre = centre
-    let reader = try FeedReader(
-      source: BytesSource(bytes, pieceSize: { pieceSize }), name: "test", options: options)
-    var contents = Contents(
-      columns: reader.columns, inferred: reader.inferredColumns, format: reader.format)
-    var record = EventRecord()
-    while let item = try reader.next(into: &record) {
-      switch item {
-      case .record: contents.records.append(record)
-      case .reject(let reject): contents.rejects.append(reject)
-      }
-    }
-    contents.generated = reader.metadata.generated
-    return contents
+    return try FeedContents(
+      BytesSource(bytes, pieceSize: { pieceSize }), options: options)
   }
 }

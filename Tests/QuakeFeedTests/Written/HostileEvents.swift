@@ -1,19 +1,14 @@
 import QuakeModel
+import TestSupport
 
 /// Events with values that formats have difficulties with, the same for the same seed.
 struct HostileEvents {
-  private var state: UInt64
+  private var generator: SeededGenerator
   private var isFirst = true
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { generator = SeededGenerator(seed) }
 
-  private mutating func random() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  private mutating func random() -> UInt64 { generator.next() }
 
   private mutating func below(_ limit: Int) -> Int { Int(random() % UInt64(limit)) }
 

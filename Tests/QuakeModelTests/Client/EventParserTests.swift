@@ -34,16 +34,6 @@ import Testing
     }
   }
 
-  @Test func singleBytesGiveTheSameEvents() throws {
-    var parser = EventParser()
-    var events: [String] = []
-    for byte in Self.stream.utf8 {
-      parser.append([byte])
-      events += try Self.events(&parser)
-    }
-    #expect(events == Self.expected)
-  }
-
   @Test func aLineWithoutEndIsRefused() throws {
     var parser = EventParser()
     let piece = [UInt8](repeating: 0x61, count: 1 << 20)

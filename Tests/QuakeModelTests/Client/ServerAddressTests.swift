@@ -34,12 +34,6 @@ import Testing
     #expect(address.password == "p@::s")
   }
 
-  @Test func valuesOfParametersAreEncoded() throws {
-    let url = try ServerAddress("http://h/p").url(
-      "/v1/changes", [(name: "place", value: "a&b=c d+é%\u{0}"), (name: "bbox", value: "1,2,3,4")])
-    #expect(url == "http://h/p/v1/changes?place=a%26b%3Dc%20d%2B%C3%A9%25%00&bbox=1,2,3,4")
-  }
-
   @Test func headerFilesHaveOneFieldALine() throws {
     let text = "Authorization: Bearer a:b\r\n\n  \nX-Key:  \t1 \n"
     #expect(try HeaderFile.read(Array(text.utf8)) == ["Authorization: Bearer a:b", "X-Key: 1"])

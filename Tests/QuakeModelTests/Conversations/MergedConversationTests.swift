@@ -122,7 +122,7 @@ import Testing
 
   @Test func thousandsOfEarthquakesInATransactionNeedFewQuestions() throws {
     let world = world { $0.settle = .seconds(60) }
-    let count = 3000
+    let count = 1000
     func expectAll(_ alerts: [Alert], _ kind: Message.Kind, _ questions: Int) {
       #expect(alerts.count == count && alerts.allSatisfy { $0.kind == kind })
       let ages = alerts.map { Int($0.conversation.split(separator: "-")[1]) ?? 0 }

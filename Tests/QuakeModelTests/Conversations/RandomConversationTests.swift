@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Seeds.first(40, of: 1...2000))
+  @Test(arguments: Seeds.first(16, of: 1...2000))
   func eachShownEarthquakeHasOneConversationThatToldOfIt(seed: UInt64) throws {
     let rule = rule()
     let world = ConversationWorld(rule)
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Seeds.first(20, of: 1...500), [0, 100])
+  @Test(arguments: Seeds.first(8, of: 1...500), [0, 100])
   func aBookThatIsLostAnywhereTellsTheSame(seed: UInt64, settle: Int64) throws {
     let rule = rule {
       $0.settle = .seconds(settle)
@@ -173,7 +173,7 @@ import Testing
     alert.conversation.utf8.reduce(0) { $0 &* 31 &+ Int($1) } % 3 == 0
   }
 
-  @Test(arguments: Seeds.first(20, of: 1...500), [0, 100])
+  @Test(arguments: Seeds.first(8, of: 1...500), [0, 100])
   func aRewindAnywhereTellsTheSameAgain(seed: UInt64, settle: Int64) throws {
     let drops: (Alert) -> Bool = { seed % 3 != 0 && Self.drops($0) }
     let rule = rule {

@@ -36,26 +36,6 @@ struct DeliveryQueueTests {
     return decisions
   }
 
-  @Test mutating func messagesOfASubjectWaitForEachOtherAndOthersGoOn() {
-    var queue = queue("aabca")
-    #expect(begin(&queue, at: start) == [[1], [3], [4]])
-    #expect(end(&queue, [3], .delivered, at: start) == [.delivered])
-    #expect(begin(&queue, at: start).isEmpty)
-    #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
-    #expect(begin(&queue, at: start) == [[2]])
-    #expect(end(&queue, [2], .delivered, at: start) == [.delivered])
-    #expect(begin(&queue, at: start) == [[5]])
-  }
-
-  @Test mutating func anOutcomeThatIsNotRecordedHoldsItsPlaceAndItsSubject() {
-    var queue = queue(atOnce: 1, "aab")
-    #expect(begin(&queue, at: start) == [[1]])
-    _ = queue.end([1], .delivered, at: start, using: &random)
-    #expect(begin(&queue, at: start).isEmpty)
-    queue.recorded([1], at: start)
-    #expect(begin(&queue, at: start) == [[2]])
-  }
-
   @Test mutating func pausesGrowToTenMinutesAndAreNotAllTheSame() throws {
     var queue = queue("a")
     var now = start
@@ -200,15 +180,6 @@ struct DeliveryQueueTests {
     #expect(begin(&queue, at: start).isEmpty)
     #expect(end(&queue, [5], .delivered, at: start).isEmpty)
     #expect(begin(&queue, at: start) == [[6]])
-  }
-
-  @Test mutating func aBatchHasMessagesOfOneSubjectInOrder() {
-    var queue = queue(batch: 4, "aabaacc")
-    #expect(queue.begin(at: start) == [1, 2, 3, 4])
-    // The rest of the subject waits for the batch.
-    #expect(begin(&queue, at: start) == [[6, 7]])
-    #expect(end(&queue, [1, 2, 3, 4], .delivered, at: start).count == 4)
-    #expect(begin(&queue, at: start) == [[5]])
   }
 
   @Test mutating func aReceiverThatIsDownIsTriedOnceASecond() {
