@@ -97,7 +97,6 @@ package struct EmbeddedServer: Sendable {
       dataDirectory: folder.data,
       socketDirectory: folder.socket,
       version: folder.dataVersion,
-      startedAt: postmaster?.startedAt,
       logFile: folder.currentLogFile)
   }
 
