@@ -11,7 +11,6 @@ import Glibc
 ///
 /// The calls block: do not call them from tasks of Swift's concurrency pool.
 package struct EmbeddedServer: Sendable {
-  /// The options of the server.
   package let options: Options
   let folder: Folder
   let account: Account

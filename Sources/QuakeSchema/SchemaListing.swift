@@ -30,7 +30,6 @@ package struct SchemaListing: Sendable {
     }
   }
 
-  /// A listing from its text.
   package init(text: String) {
     objects = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
       let parts = line.split(separator: "\t").map(String.init)

@@ -170,7 +170,6 @@ extension EventServer {
     package var listen: ListenAddress
     /// Where to answer metrics and status instead; nil: where everything else is.
     package var metricsListen: ListenAddress?
-    /// The database.
     package var database: ConnectionSettings
     /// The version that documents state.
     package var version: String

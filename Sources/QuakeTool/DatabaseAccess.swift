@@ -10,7 +10,6 @@ internal import Synchronization
 /// Only commands that bring data, or that are there to make a database, create it: with a new and empty one, a query
 /// would answer with nothing.
 package struct DatabaseAccess {
-  /// The option that names a database.
   package static let option = Option.value(
     "database", short: "d", "URL",
     help: """
@@ -39,7 +38,6 @@ package struct DatabaseAccess {
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
   ]
 
-  /// The settings of the connection.
   package private(set) var settings: ConnectionSettings
   /// The embedded server, if it holds the database; else nil.
   package let embedded: EmbeddedServer?
@@ -293,7 +291,6 @@ package final class MigrationProgress {
 
   package init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
 
-  /// Reports a step.
   package func report(_ step: Migrator.Step) {
     guard case .filled(let entry, let rows) = step, next.hasPassed else { return }
     diagnostics.note(

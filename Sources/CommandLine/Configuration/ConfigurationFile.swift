@@ -185,7 +185,6 @@ final class ConfigurationReading {
 
 /// The configuration file of a command: `--config`, else `QUAKE_CONFIG`.
 package enum CommandConfiguration {
-  /// The option that names the file.
   package static let option = Option.value(
     "config", "FILE", completion: .files,
     help: """
@@ -194,7 +193,6 @@ package enum CommandConfiguration {
       """
   ).onCommandLineOnly()
 
-  /// The environment variable that names the file.
   package static let environment: [Command.Variable] = [
     .init("QUAKE_CONFIG", "the configuration file, if --config is not given")
   ]

@@ -40,7 +40,6 @@ final class AlertStreams: Sendable {
     ended = try WakeEvent()
   }
 
-  /// Starts the thread.
   func start() throws(ThreadError) {
     hasEnded.store(false, ordering: .releasing)
     try DetachedThread.start { [self] in

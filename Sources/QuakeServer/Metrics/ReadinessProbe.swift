@@ -42,7 +42,6 @@ final class ReadinessProbe: Sendable {
     (begun, ended) = (try WakeEvent(), try WakeEvent())
   }
 
-  /// Starts the threads.
   func start() throws(ThreadError) {
     try DetachedThread.start { self.askDatabase() }
     try DetachedThread.start { self.answer() }

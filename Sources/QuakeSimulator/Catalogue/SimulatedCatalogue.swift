@@ -37,7 +37,6 @@ package struct SimulatedChange: Sendable, Equatable {
 /// after Gutenberg and Richter, swarms, missing values, late arrivals, revisions that leave `updated` alone,
 /// ids that change).
 package struct SimulatedCatalogue: Sendable {
-  /// The number of changes of each kind.
   package private(set) var counts: [SimulatedChange.Kind: Int] = [:]
   /// The number of calls of `step`.
   package private(set) var steps = 0
@@ -58,7 +57,6 @@ package struct SimulatedCatalogue: Sendable {
   /// How far back the first events lie, milliseconds.
   private let span: Double
 
-  /// The number of events.
   package var count: Int { events.count }
 
   /// A catalogue of `events` (0 or more) over the `days` (1 or more) before `now`.

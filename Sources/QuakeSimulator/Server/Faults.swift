@@ -20,7 +20,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
 
 /// A recurring fault.
 package struct ScheduledFault: Sendable, Equatable {
-  /// The kind of fault.
   package var kind: FaultKind
   /// The number of answers for each faulty one: 1 (always) or more.
   package var every: Int

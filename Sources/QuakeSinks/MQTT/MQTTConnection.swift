@@ -327,7 +327,6 @@ enum Mosquitto {
   private static let problem: Problem? =
     quake_mosquitto_load().map { .notLoaded(String(cString: $0)) }
 
-  /// Loads it.
   static func load() throws(Problem) {
     if let problem { throw problem }
   }

@@ -12,7 +12,6 @@ package struct MQTTPlan: SinkPlan {
     case open
   }
 
-  /// The name of the consumer.
   package var consumer: String
   package var address: MQTTAddress
   /// The topic of a message, such as `quake/{conversation}`.

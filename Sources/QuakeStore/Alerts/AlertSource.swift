@@ -81,7 +81,6 @@ final class AlertSession {
   private var changes: ArraySlice<Change> = []
   /// Up to where the changes have become alerts.
   private var cursor: HistoryCursor
-  /// The cursor that is stored.
   private var stored: HistoryCursor
   private var moving = PeriodicTimer(.seconds(10))
   private var clock = DatabaseClock()

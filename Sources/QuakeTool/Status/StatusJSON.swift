@@ -143,7 +143,6 @@ extension JSONWriter {
     member("moved_to", feed.movedTo)
   }
 
-  /// Writes the members of a consumer.
   package mutating func members(of consumer: ConsumerStatus) {
     member("name", consumer.name)
     member("sink", consumer.sink)
