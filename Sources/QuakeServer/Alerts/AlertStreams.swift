@@ -32,7 +32,7 @@ final class AlertStreams: Sendable {
   init(
     _ connection: ConnectionSettings, _ settings: StreamSettings,
     report: @escaping @Sendable (ServerNotice) -> Void
-  ) throws(WakeEvent.Failure) {
+  ) throws(DescriptorFailure) {
     self.connection = connection
     self.settings = settings
     self.report = report

@@ -36,7 +36,7 @@ final class ReadinessProbe: Sendable {
   private let ended: WakeEvent
   private let isStopped = Atomic<Bool>(false)
 
-  init(_ settings: ConnectionSettings) throws(WakeEvent.Failure) {
+  init(_ settings: ConnectionSettings) throws(DescriptorFailure) {
     self.settings = settings
     (asked, answered) = (try WakeEvent(), try WakeEvent())
     (begun, ended) = (try WakeEvent(), try WakeEvent())

@@ -54,7 +54,7 @@ struct AlertSource: PullSource {
         alerts = []
         ids = []
         log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
-        if WakeDescriptor.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
+        if WakeEvent.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
       }
     }
   }

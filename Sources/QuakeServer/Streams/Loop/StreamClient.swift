@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import QuakeModel
 import Synchronization
@@ -135,7 +136,7 @@ final class StreamMailbox: Sendable {
   private let state = Mutex(State())
   private let event: WakeEvent
 
-  init() throws(WakeEvent.Failure) {
+  init() throws(DescriptorFailure) {
     event = try WakeEvent()
   }
 
