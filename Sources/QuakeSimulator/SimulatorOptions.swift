@@ -35,7 +35,7 @@ package struct SimulatorOptions: Sendable {
 
   func validate() throws(SimulatorError) {
     func require(_ condition: Bool, _ message: String, _ hint: String) throws(SimulatorError) {
-      if !condition { throw SimulatorError(.invalidOption, message, hint: hint) }
+      if !condition { throw SimulatorError(message, hint: hint) }
     }
     try require(
       (0...Self.maximumEvents).contains(events), "cannot simulate \(events) events",

@@ -97,7 +97,6 @@ package struct FeedFileWriter: Sendable {
         position += count
       } else if errno != EINTR {
         throw SimulatorError(
-          .couldNotWrite,
           "could not write simulated events: \(String(cString: strerror(errno)))")
       }
     }

@@ -1,5 +1,6 @@
-import Basics
+package import Basics
 import CMicrohttpd
+import Glibc
 package import QuakeModel
 import Synchronization
 
@@ -30,7 +31,7 @@ package final class SimulatedFeedServer: Sendable {
     daemon = Mutex(started.map { UInt(bitPattern: $0) })
     guard started != nil else {
       throw SimulatorError(
-        .couldNotStart, "could not start the simulator's HTTP server",
+        "could not start the simulator's HTTP server",
         detail: "libmicrohttpd gave no reason.",
         hint: "The limits on threads or open files may be too low.")
     }
@@ -68,5 +69,38 @@ package final class SimulatedFeedServer: Sendable {
     }
     guard let running, let running = OpaquePointer(bitPattern: running) else { return }
     MHD_stop_daemon(running)
+  }
+}
+
+/// An error of the simulator, in the style of PostgreSQL's messages.
+package struct SimulatorError: ExplainedError, Sendable, Equatable {
+  /// One line in lower case, without a full stop.
+  package var message: String
+  /// More about it, as sentences, or nil.
+  package var detail: String?
+  /// What to do next, as sentences, or nil.
+  package var hint: String?
+  /// A port, a server or an output is unavailable.
+  package var category: ErrorCategory { .unavailable }
+
+  init(_ message: String, detail: String? = nil, hint: String? = nil) {
+    self.message = message
+    self.detail = detail
+    self.hint = hint
+  }
+}
+
+extension SimulatorError {
+  /// The simulator cannot listen on a port.
+  init(listeningOn port: Int, _ failure: SystemFailure) {
+    let hint =
+      switch failure.code {
+      case EADDRINUSE: "Choose another port, or 0 for any that is free."
+      case EACCES: "Ports below 1024 need privileges: choose a higher one."
+      default: nil as String?
+      }
+    self.init(
+      "could not listen on 127.0.0.1 port \(port): \(failure.reason)",
+      detail: failure.code == EADDRINUSE ? "Another program listens there." : nil, hint: hint)
   }
 }
