@@ -11,7 +11,6 @@ import Glibc
 ///
 /// The calls block: do not call them from tasks of Swift's concurrency pool.
 package struct EmbeddedServer: Sendable {
-  /// The options of the server.
   package let options: Options
   let folder: Folder
   let account: Account
@@ -97,7 +96,6 @@ package struct EmbeddedServer: Sendable {
       dataDirectory: folder.data,
       socketDirectory: folder.socket,
       version: folder.dataVersion,
-      startedAt: postmaster?.startedAt,
       logFile: folder.currentLogFile)
   }
 

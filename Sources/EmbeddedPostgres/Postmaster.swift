@@ -9,7 +9,6 @@ extension EmbeddedServer {
     }
 
     var pid: pid_t
-    var startedAt: Int64?
     var state: State?
     /// Whether it listens on a TCP port.
     var hasTCP: Bool
@@ -23,7 +22,6 @@ extension EmbeddedServer {
         return nil
       }
       pid = abs(number)
-      startedAt = lines.count > 2 ? Int64(lines[2]) : nil
       hasTCP = lines.count > 5 && !lines[5].isEmpty
       state = lines.count > 7 ? State(rawValue: String(lines[7].prefix { $0 != " " })) : nil
     }

@@ -234,9 +234,7 @@ extension EmbeddedServer {
           throw EmbeddedServerError(
             .tryLater, "embedded server did not stop within \(timeout)",
             detail: "Process \(postmaster.pid) still runs.",
-            hint: mode == .smart
-              ? "It waits for its clients to disconnect; stop it in fast mode."
-              : "Its log: \(folder.currentLogFile).")
+            hint: "Its log: \(folder.currentLogFile).")
         }
         mode = .immediate
         try signal(postmaster, mode)
@@ -262,7 +260,6 @@ extension EmbeddedServer.StopMode {
   /// The signal that requests this mode from a postmaster.
   fileprivate var signal: Int32 {
     switch self {
-    case .smart: SIGTERM
     case .fast: SIGINT
     case .immediate: SIGQUIT
     }
@@ -282,8 +279,6 @@ extension EmbeddedServer {
     package var socketDirectory: String
     /// The data folder's major version, such as `15`; `nil` if there is no data folder yet.
     package var version: String?
-    /// When the running postmaster started, in seconds since 1970-01-01T00:00:00Z.
-    package var startedAt: Int64?
     /// The server's present log file, or the one that it will open.
     package var logFile: String
   }
@@ -314,8 +309,6 @@ extension EmbeddedServer {
 
   /// How to stop the server, as in `pg_ctl stop -m`.
   package enum StopMode: Equatable, Sendable {
-    /// Wait until the last client has disconnected.
-    case smart
     /// Roll back open transactions, disconnect all clients, write a checkpoint.
     case fast
     /// Stop at once; the next start recovers from the write-ahead log.

@@ -47,7 +47,6 @@ public struct PostgresError: ExplainedError, Sendable {
   /// The line of the statement that `position` is in, from 1.
   package var line: Int?
 
-  /// An error of the given parts.
   package init(
     kind: Kind, sqlState: String = "", message: String, detail: String? = nil, hint: String? = nil
   ) {

@@ -6,7 +6,6 @@ package enum SQLState {
   package static let serializationFailure = "40001"
   /// `lock_timeout` has passed.
   package static let lockNotAvailable = "55P03"
-  /// The statement was cancelled.
   package static let queryCanceled = "57014"
   /// A privilege is missing.
   package static let insufficientPrivilege = "42501"
@@ -42,7 +41,6 @@ package enum SQLState {
   package static let crashShutdown = "57P02"
   /// The server is starting or stopping.
   package static let cannotConnectNow = "57P03"
-  /// The database was dropped.
   package static let databaseDropped = "57P04"
   /// The session was idle for too long.
   package static let idleSessionTimeout = "57P05"

@@ -6,7 +6,6 @@ package import QuakeModel
 package enum ImportList {
   /// One import, as `quake.import` has it.
   package struct Entry: Sendable {
-    /// Its number.
     package let id: Int64
     /// The feed's name.
     package let feed: String
@@ -22,7 +21,6 @@ package enum ImportList {
     package let report: ImportReport
     /// The decision on a snapshot in quarantine: `applied`, `discarded`; nil: none yet.
     package let decision: String?
-    /// The import that applied it.
     package let appliedBy: Int64?
     /// The size of the stored body, compressed; 0: none is stored.
     package let keptBytes: Int64

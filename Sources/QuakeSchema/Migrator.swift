@@ -68,7 +68,6 @@ package struct Migrator {
   package struct Entry: Sendable {
     /// The number, from 1.
     package let version: Int
-    /// The name.
     package let name: String
     /// When it was applied, as the database prints it; nil if it is pending.
     package let appliedAt: String?

@@ -4,9 +4,7 @@ internal import Synchronization
 
 /// A schema that is newer than this program, with which the ledger lets it go on.
 package struct NewerSchema: Sendable, Hashable {
-  /// The database.
   let database: String
-  /// The version of its schema.
   let version: Int
 
   /// Says so, as a phrase.

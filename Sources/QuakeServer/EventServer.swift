@@ -170,7 +170,6 @@ extension EventServer {
     package var listen: ListenAddress
     /// Where to answer metrics and status instead; nil: where everything else is.
     package var metricsListen: ListenAddress?
-    /// The database.
     package var database: ConnectionSettings
     /// The version that documents state.
     package var version: String
@@ -220,9 +219,7 @@ extension EventServer {
       self.version = version
     }
   }
-}
 
-extension EventServer {
   /// A request that has been answered, for the access log and the metrics.
   package struct AccessRecord: Sendable {
     /// The method, empty if it is not a known one.
@@ -335,5 +332,29 @@ struct ServerParts: Sendable {
       Double(pool.waiting))
     streams.write(to: &text)
     ProcessFigures.write(to: &text)
+  }
+}
+
+/// A message of the server for its log.
+package struct ServerNotice: Sendable {
+  /// How much attention it needs.
+  package enum Level: Sendable {
+    case note, warning, error
+  }
+
+  /// How much attention it needs.
+  package let level: Level
+  /// What happened.
+  package let message: String
+  /// More about it, in sentences.
+  package let detail: String?
+  /// What to do about it, in sentences.
+  package let hint: String?
+
+  init(_ level: Level, _ message: String, detail: String? = nil, hint: String? = nil) {
+    self.level = level
+    self.message = message
+    self.detail = detail
+    self.hint = hint
   }
 }

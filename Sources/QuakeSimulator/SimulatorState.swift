@@ -13,7 +13,6 @@ struct SimulatorState: Sendable {
     var validUntil: Int64
   }
 
-  /// The catalogue as it is.
   var catalogue: SimulatedCatalogue
   /// The catalogue as it was at the start, for stale answers.
   let first: SimulatedCatalogue

@@ -23,6 +23,7 @@ extension LocalizedError where Self: ExplainedError {
   public var recoverySuggestion: String? { hint }
 }
 
+extension DescriptorFailure: LocalizedError {}
 extension EmbeddedServerError: LocalizedError {}
 extension FeedError: LocalizedError {}
 extension ImportRefusal: LocalizedError {}

@@ -6,7 +6,6 @@ internal import Glibc
 /// The new contents are written to a new file in the same folder. Other users, who may be allowed to write
 /// into the folder, cannot guess its name. A symbolic link at the path is replaced, not followed.
 package struct AtomicFile {
-  /// The path of the file.
   package let path: String
 
   /// The file at a path. It need not exist.

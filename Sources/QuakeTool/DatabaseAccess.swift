@@ -10,7 +10,6 @@ internal import Synchronization
 /// Only commands that bring data, or that are there to make a database, create it: with a new and empty one, a query
 /// would answer with nothing.
 package struct DatabaseAccess {
-  /// The option that names a database.
   package static let option = Option.value(
     "database", short: "d", "URL",
     help: """
@@ -39,7 +38,6 @@ package struct DatabaseAccess {
     "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
   ]
 
-  /// The settings of the connection.
   package private(set) var settings: ConnectionSettings
   /// The embedded server, if it holds the database; else nil.
   package let embedded: EmbeddedServer?
@@ -282,4 +280,21 @@ package struct NoDatabase: ExplainedError {
 
   /// The database is not available.
   package var category: ErrorCategory { .unavailable }
+}
+
+/// Reports how far a migration in batches is, every few seconds.
+package final class MigrationProgress {
+  private let diagnostics: Diagnostics
+  private var next = Deadline(after: interval)
+
+  private static let interval = Duration.seconds(5)
+
+  package init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
+
+  package func report(_ step: Migrator.Step) {
+    guard case .filled(let entry, let rows) = step, next.hasPassed else { return }
+    diagnostics.note(
+      "migration \(entry.version) (\(entry.name)): \(Readable.count(rows, "row")) so far")
+    next = Deadline(after: Self.interval)
+  }
 }

@@ -12,12 +12,10 @@ package struct Failure {
   package let detail: String?
   /// What to do next.
   package let hint: String?
-  /// The exit status.
   package let status: ExitStatus
   /// The statement that failed, without its values.
   private let statement: String?
 
-  /// A failure of the given parts.
   package init(
     _ status: ExitStatus, _ message: String, detail: String? = nil, hint: String? = nil
   ) {

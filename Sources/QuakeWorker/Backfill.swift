@@ -49,9 +49,7 @@ package struct Backfill: Sendable {
     }
   }
 
-  /// Its number.
   package let id: Int64
-  /// Its parameters.
   package let parameters: Parameters
   /// Whether it continues a backfill that an earlier process did not finish.
   package let isResumed: Bool

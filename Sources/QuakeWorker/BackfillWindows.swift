@@ -126,7 +126,6 @@ package struct BackfillWindows {
     try replace(window, by: first, and: second)
   }
 
-  /// The progress of the backfill.
   package func progress() throws(PostgresError) -> Progress {
     try connection.row(
       """

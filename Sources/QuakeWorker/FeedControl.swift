@@ -3,7 +3,6 @@ package import QuakeModel
 
 /// An operator's actions on feeds: pause, resume, reset and forget.
 package enum FeedControl {
-  /// The names of all feeds.
   package static func names(over connection: Connection) throws(PostgresError) -> [String] {
     try connection.rows("select name from quake.feed_status order by name", as: String.self)
   }

@@ -7,7 +7,6 @@ package import Postgres
 package enum FeedLock {
   /// The session that polls a feed, as other sessions see it.
   package struct Holder: Sendable, Equatable {
-    /// The feed.
     package let feed: String
     /// Process id of the session's server process.
     package let processID: Int
@@ -30,7 +29,6 @@ package enum FeedLock {
 
   /// A feed whose lock the calling connection has taken.
   package struct Acquired: Sendable, Equatable {
-    /// The feed.
     package let feed: String
     /// The session that held the feed's earlier lock although its role may not poll feeds; nil if there was
     /// none.

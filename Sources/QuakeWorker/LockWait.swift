@@ -8,7 +8,6 @@ package struct LockWait: Sendable, Equatable {
   package struct Session: Sendable, Equatable {
     /// Process id of its server process; nil for a prepared transaction.
     package var processID: Int64?
-    /// The role.
     package var role: String?
     /// Its `application_name`.
     package var application: String?
@@ -22,7 +21,6 @@ package struct LockWait: Sendable, Equatable {
     package var preparedTransaction: String?
   }
 
-  /// The waiting session.
   package var waiter: Session
   /// How long it has waited, in seconds; nil if unknown.
   package var seconds: Double?

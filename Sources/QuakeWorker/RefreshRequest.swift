@@ -20,7 +20,6 @@ package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
 package struct RefreshRequest: Sendable {
   /// The status of the request for one feed.
   package struct Status: Sendable {
-    /// The feed.
     package var feed: String
     /// Whether a worker polls it at all.
     package var isHeld: Bool
@@ -38,7 +37,6 @@ package struct RefreshRequest: Sendable {
     package var error: String?
   }
 
-  /// Its number.
   package let id: Int64
 
   /// Requests a poll from the workers.
@@ -136,7 +134,6 @@ package struct RefreshRequest: Sendable {
 package enum RefreshQueue {
   /// The result of a poll, for the sessions that requested it.
   package struct Answer: Sendable {
-    /// The outcome.
     package var outcome: RefreshOutcome
     /// The report of the import; nil if there was none.
     package var report: ImportReport?

@@ -22,7 +22,6 @@ package struct StoreStatus: Sendable {
     package var failures: Int
     /// The error of the last attempt; nil if it succeeded.
     package var error: String?
-    /// The last import of it.
     package var lastImport: Int64?
     /// Whether a worker polls it now.
     package var isHeld: Bool
@@ -45,7 +44,6 @@ package struct StoreStatus: Sendable {
 
   /// The newest import (`quake.import`).
   package struct LastImport: Sendable {
-    /// Its number.
     package var id: Int64
     /// The feed's short name.
     package var feed: String
@@ -65,7 +63,6 @@ package struct StoreStatus: Sendable {
 
   /// The newest transaction of the history.
   package struct Newest: Sendable {
-    /// Its token.
     package var token: ChangeToken
     /// When it was committed, by the server's clock.
     package var at: Timestamp
@@ -101,7 +98,6 @@ package struct StoreStatus: Sendable {
   package var simulatedEvents: Int64?
   /// The newest transaction; nil if there is none.
   package var newest: Newest?
-  /// The named watchers.
   package var watchers: [DurableCursor.Status]
   /// The used share of the server's notification queue, 0 to 1.
   package var notificationQueueUsage: Double

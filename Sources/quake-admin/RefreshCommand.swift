@@ -70,10 +70,7 @@ struct RefreshCommand {
     for feed in statuses {
       let report = RefreshReport(request: request.id, feed: feed)
       if writesJSON {
-        var json = JSONWriter()
-        report.write(to: &json)
-        json.newline()
-        try output.write(json.bytes)
+        try output.writeJSON { report.write(to: &$0) }
       } else if let line = report.text {
         try output.writeResult(PrintableText.line(line), diagnostics)
       }

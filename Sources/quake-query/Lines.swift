@@ -8,7 +8,6 @@ import QuakeTool
 final class Lines {
   /// Formats the lines for people.
   let text: ChangeText
-  /// Whether the lines are JSON.
   let isJSON: Bool
   private let output = StandardOutput()
   private var json = JSONWriter()

@@ -7,7 +7,6 @@
 package struct Command: Sendable {
   /// A line to type, and what it does.
   package struct Example: Sendable, Equatable {
-    /// The command line.
     package let line: String
     /// Its description.
     package let purpose: String
@@ -21,7 +20,6 @@ package struct Command: Sendable {
 
   /// An environment variable that the command reads.
   package struct Variable: Sendable, Equatable {
-    /// Its name.
     package let name: String
     /// Its description.
     package let help: String
@@ -35,7 +33,6 @@ package struct Command: Sendable {
 
   /// An exit status of the command, with its meaning.
   package struct Outcome: Sendable, Equatable {
-    /// The status.
     package let status: ExitStatus
     /// The situation in which the command ends with it.
     package let meaning: String
@@ -78,7 +75,6 @@ package struct Command: Sendable {
   /// Exit statuses; a subcommand without any shows those of the command above it.
   package var exitStatuses: [Outcome]
 
-  /// A command.
   package init(
     _ name: String, purpose: String, discussion: String? = nil, version: String? = nil,
     options: [Option] = [], positionals: [Positional] = [], subcommands: [Command] = [],

@@ -4,9 +4,7 @@ package enum ValueCompletion: Sendable, Equatable {
   case none
   /// Names of files and folders.
   case files
-  /// Names of folders.
   case folders
-  /// One of these words.
   case words([String])
   /// Usually one of these words, although others are valid: a word that is not among them but near one of them
   /// is most likely a mistake. `anySpelling`: ignoring case, spaces, underscores and hyphens.
@@ -230,14 +228,11 @@ extension ValueRange {
 }
 
 extension ClosedRange: ValueRange {
-  /// The lower bound.
   package var least: Bound? { lowerBound }
-  /// The upper bound.
   package var greatest: Bound? { upperBound }
 }
 
 extension PartialRangeFrom: ValueRange {
-  /// The lower bound.
   package var least: Bound? { lowerBound }
   /// Nothing.
   package var greatest: Bound? { nil }
@@ -246,7 +241,6 @@ extension PartialRangeFrom: ValueRange {
 extension PartialRangeThrough: ValueRange {
   /// Nothing.
   package var least: Bound? { nil }
-  /// The upper bound.
   package var greatest: Bound? { upperBound }
 }
 
@@ -274,7 +268,6 @@ package struct Positional: Sendable, Equatable {
   package let name: String
   /// The meaning of the argument, as a phrase without a full stop.
   package let help: String
-  /// The number of values.
   package let count: Count
   /// The completions that a shell offers for it.
   package let completion: ValueCompletion

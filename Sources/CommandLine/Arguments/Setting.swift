@@ -6,7 +6,6 @@ package struct Setting: Sendable, Equatable {
   package let key: String
   /// The value as written.
   package let value: String
-  /// The file.
   package let file: String
   /// The line, from 1.
   package let line: Int

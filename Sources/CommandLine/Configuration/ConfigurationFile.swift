@@ -185,7 +185,6 @@ final class ConfigurationReading {
 
 /// The configuration file of a command: `--config`, else `QUAKE_CONFIG`.
 package enum CommandConfiguration {
-  /// The option that names the file.
   package static let option = Option.value(
     "config", "FILE", completion: .files,
     help: """
@@ -194,7 +193,6 @@ package enum CommandConfiguration {
       """
   ).onCommandLineOnly()
 
-  /// The environment variable that names the file.
   package static let environment: [Command.Variable] = [
     .init("QUAKE_CONFIG", "the configuration file, if --config is not given")
   ]
@@ -266,5 +264,35 @@ package enum SecretFile {
     var status = stat()
     guard stat(path, &status) == 0 else { return false }
     return status.st_mode & (status.st_uid == 0 ? 0o007 : 0o077) != 0
+  }
+}
+
+extension ParsedArguments {
+  /// Reads the entries of a section of a configuration file as options, so that both obey the same rules.
+  ///
+  /// - Parameters:
+  ///   - command: The command that reads the file.
+  ///   - options: The keys of such a section.
+  /// - Throws: `UsageError` with file, line and key of the first invalid entry.
+  package init(
+    sectionOf command: String, options: [Option], settings: [Setting]
+  ) throws(UsageError) {
+    let empty = ParsedArguments(
+      path: [command], positionals: [], options: options, declaredPositionals: [],
+      occurrences: [:], notation: .section)
+    self = try empty.completed(by: settings)
+  }
+
+  /// The same occurrences as those of other options.
+  ///
+  /// - Parameter names: The names here of options that have other names there.
+  package func read(as others: [Option], names: [String: String] = [:]) -> ParsedArguments {
+    var other = ParsedArguments(
+      path: path, positionals: [], options: others, declaredPositionals: [], occurrences: [:],
+      notation: notation)
+    for option in others {
+      other.occurrences[option.name] = occurrences[names[option.name] ?? option.name]
+    }
+    return other
   }
 }

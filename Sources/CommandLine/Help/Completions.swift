@@ -4,7 +4,6 @@ package enum Shell: String, Sendable, CaseIterable {
   case bash
   /// Z shell.
   case zsh
-  /// fish.
   case fish
 }
 

@@ -16,7 +16,6 @@ package struct Diagnostics: Sendable {
     case quiet
     /// Notes too.
     case normal
-    /// All.
     case verbose
 
     /// Quiet is less than normal, and normal less than verbose.

@@ -91,7 +91,6 @@ package enum Program {
 
 /// The exit status of a program; the numbers above 1 are those of BSD's `sysexits.h`.
 package struct ExitStatus: RawRepresentable, Sendable, Hashable {
-  /// The number.
   package let rawValue: Int32
 
   /// Any status, such as one of another program.

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Queries the terminal of a file descriptor.
 package enum Terminal {
-  /// Whether the descriptor is a terminal.
   package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// The terminal's width in columns, or nil if the descriptor is not a terminal or the width is unknown.
@@ -16,19 +15,13 @@ package enum Terminal {
 
 /// A style of text on a terminal.
 package enum TextStyle: Sendable, Equatable, CaseIterable {
-  /// Green.
   case green
-  /// Yellow.
   case yellow
   /// Orange, from the 256 colours: the basic ones have none.
   case orange
-  /// Red.
   case red
-  /// Magenta.
   case magenta
-  /// Bold.
   case bold
-  /// Dim.
   case dim
 
   /// The parameter of the ANSI sequence that starts the style.
@@ -67,7 +60,6 @@ package struct Colour: Sendable, Equatable {
       }
   }
 
-  /// The text in the given styles.
   package func apply(_ styles: TextStyle..., to text: String) -> String {
     apply(styles, to: text)
   }

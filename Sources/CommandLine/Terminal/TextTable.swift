@@ -7,12 +7,10 @@ package struct TextTable: Sendable {
     /// Whether its cells are aligned to the right, like numbers.
     package let isRightAligned: Bool
 
-    /// A column of text.
     package static func text(_ header: String) -> Column {
       Column(header: PrintableText.line(header), isRightAligned: false)
     }
 
-    /// A column of numbers.
     package static func number(_ header: String) -> Column {
       Column(header: header, isRightAligned: true)
     }
@@ -35,7 +33,6 @@ package struct TextTable: Sendable {
     package init(stringLiteral value: String) { self.init(value) }
   }
 
-  /// The columns.
   package let columns: [Column]
   private var rows: [[Cell]] = []
 
@@ -203,7 +200,6 @@ package struct DetailList {
     self.width = width
   }
 
-  /// Adds a name and its value.
   package mutating func add(_ name: String, _ value: String) {
     let indent = String(repeating: " ", count: nameWidth)
     let lines = TextWrapping.lines(PrintableText.line(value), width: width - nameWidth)
@@ -213,7 +209,6 @@ package struct DetailList {
     for line in lines.dropFirst() { text += indent + line + "\n" }
   }
 
-  /// Adds a paragraph.
   package mutating func add(paragraph: String, indent: Int = 0) {
     let lines = TextWrapping.lines(PrintableText.line(paragraph), width: width - indent - 2)
     for (index, line) in lines.enumerated() {

@@ -67,7 +67,6 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
   /// Whether it has no text.
   public var isEmpty: Bool { bindings.isEmpty && pieces[0].isEmpty }
 
-  /// Appends text.
   fileprivate mutating func append(_ text: String) {
     pieces[pieces.count - 1] += text
   }

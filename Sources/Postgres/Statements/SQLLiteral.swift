@@ -5,17 +5,14 @@ internal import CLibpq
 /// It is made only of typed values: a number, a boolean, or a text that libpq has quoted. Like a parameter, it has
 /// the type that its place in the statement gives it.
 struct SQLLiteral: Hashable, Sendable {
-  /// The literal.
   let text: String
 
   private init(text: String) {
     self.text = text
   }
 
-  /// Null.
   static let null = SQLLiteral(text: "null")
 
-  /// An integer.
   init(integer value: Int64) {
     text = "'\(value)'"
   }

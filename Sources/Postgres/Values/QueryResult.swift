@@ -36,7 +36,6 @@ public struct QueryResult: ~Copyable {
   /// The memory that it takes, in bytes.
   package var memorySize: Int { Int(PQresultMemorySize(result)) }
 
-  /// The number of columns.
   package var columnCount: Int { Int(PQnfields(result)) }
 
   /// The number of rows that the statement inserted, updated, deleted or copied; 0 for other statements.
@@ -44,7 +43,6 @@ public struct QueryResult: ~Copyable {
     PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
   }
 
-  /// Whether a value is null.
   package func isNull(_ row: Int, _ column: Int) -> Bool {
     PQgetisnull(result, Int32(row), Int32(column)) != 0
   }

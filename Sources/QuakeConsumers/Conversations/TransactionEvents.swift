@@ -108,6 +108,5 @@ struct TransactionEvents {
 }
 
 extension EventRecord {
-  /// The event that supersedes it.
   var successor: EventCode? { supersededBy.map { EventCode($0) } }
 }

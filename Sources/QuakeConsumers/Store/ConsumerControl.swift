@@ -122,11 +122,9 @@ package enum ConsumerControl {
 
   /// Which messages to discard.
   package enum Selection: Sendable, Equatable {
-    /// Those that are parked.
     case parked
     /// All that it owes.
     case all
-    /// Those with these ids.
     case ids([String])
   }
 

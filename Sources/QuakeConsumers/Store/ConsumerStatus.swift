@@ -119,7 +119,6 @@ extension ConsumerStatus {
     }.compactMap { $0 }
   }
 
-  /// The names of all consumers.
   package static func names(over connection: Connection) throws(PostgresError) -> [String] {
     try connection.rows("select name from quake.consumer order by name", as: String.self)
   }

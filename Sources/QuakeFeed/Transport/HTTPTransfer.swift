@@ -136,7 +136,6 @@ extension HTTPTransfer: CurlReceiver {
 // MARK: - What downloads call
 
 extension HTTPTransfer {
-  /// Whether the transfer has ended.
   var isFinished: Bool { curl.isFinished || slowness != nil || hasEnded }
 
   /// The milliseconds until its limits must be checked again.

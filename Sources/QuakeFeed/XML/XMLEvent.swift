@@ -123,7 +123,6 @@ enum XMLNode: UInt8 {
     case ignored
   }
 
-  /// The child with this name.
   func child(_ name: UnsafeRawBufferPointer, dialect: XMLDialect) -> Child {
     func isNamed(_ text: StaticString) -> Bool { XMLText.isEqual(text, name) }
     switch self {

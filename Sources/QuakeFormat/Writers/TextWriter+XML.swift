@@ -70,7 +70,6 @@ enum XMLCharacters {
     return [0x20, 0x09, 0x0A, 0x0D].contains(first) || [0x20, 0x09, 0x0A, 0x0D].contains(last)
   }
 
-  /// Whether XML can contain the text.
   static func canContain(_ utf8: UnsafeRawBufferPointer) -> Bool {
     for index in utf8.indices {
       switch utf8[index] {

@@ -201,7 +201,6 @@ final class RecordBatch {
   /// The codes, sorted.
   var eventCodes: [String] { eventCodes(0..<rows.count) }
 
-  /// The codes at these places.
   func eventCodes(_ places: Range<Int>) -> [String] {
     rows[places].map { String(decoding: codes[$0.code], as: UTF8.self) }
   }
@@ -222,7 +221,6 @@ final class RecordBatch {
     }
   }
 
-  /// The place of the record with this code.
   private func place(of code: UnsafeRawBufferPointer) -> Int? {
     codes.withUnsafeBytes { all in
       var low = 0

@@ -24,7 +24,6 @@ struct ImportStatements {
     "\(identifier: column.name) \(sql: SQL(trusted: column.kind.sqlName))"
   }.joined(separator: ", ")
 
-  /// The names of columns.
   static func names(_ columns: [EventColumn]) -> SQL {
     columns.map { SQL(identifier: $0.name) }.joined(separator: ", ")
   }

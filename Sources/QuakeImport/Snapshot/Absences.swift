@@ -5,7 +5,6 @@ internal import QuakeQuery
 package struct Absences {
   /// An event that is missing.
   package struct Event: Sendable {
-    /// Its code.
     package let code: String
     /// Address of its detail feed; nil: not known.
     package let detail: String?

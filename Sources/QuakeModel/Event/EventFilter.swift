@@ -232,7 +232,6 @@ public struct EventFilter: Hashable, Sendable {
     return false
   }
 
-  /// Whether a change meets one of the conditions on changes.
   private func meetsChangeConditions(_ change: Change) -> Bool {
     if change.op == .truncate { return changeConditions.leaves }
     // An update whose earlier version was purged may have been anything.

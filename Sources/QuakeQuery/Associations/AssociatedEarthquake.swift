@@ -8,15 +8,11 @@ package struct AssociatedEarthquake: Sendable {
   package struct Solution: Sendable {
     /// The event.
     package let code: String
-    /// Its source.
     package let source: String
     /// Its origin time.
     package let time: Timestamp
-    /// Its magnitude.
     package let magnitude: Double?
-    /// The type of its magnitude.
     package let magnitudeType: String?
-    /// Its place.
     package let place: String?
     /// The time after the origin time of the preferred event, seconds.
     package let seconds: Double

@@ -177,7 +177,6 @@ public struct EditOutcome: Hashable, Sendable {
   /// Nothing was done.
   package init() {}
 
-  /// There was nothing to do.
   package static var nothingToDo: EditOutcome {
     var outcome = EditOutcome()
     outcome.isFinished = true

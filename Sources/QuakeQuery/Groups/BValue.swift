@@ -78,7 +78,6 @@ public enum Completeness: Sendable, Hashable, ExpressibleByFloatLiteral,
     }
   }
 
-  /// The method that has this name.
   package init?(method name: String) {
     switch name {
     case Self.methods[0]: self = .maximumCurvature

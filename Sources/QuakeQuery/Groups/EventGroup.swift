@@ -321,7 +321,6 @@ public enum EventKey: Sendable, Hashable {
     }
   }
 
-  /// The expression for an event with this alias.
   func expression(alias: SQL) -> SQL {
     switch self {
     case .place: return "quake.locality(\(sql: alias).place)"

@@ -217,7 +217,6 @@ public struct RestoreConflict: Hashable, Sendable {
 /// An event that was deleted and stays so, until it is restored or somebody inserts it again
 /// (`quake.tombstone`).
 package struct Tombstone: Sendable {
-  /// The event.
   package let code: String
   /// Why it was deleted: `deleted`, `expired` or `undone`.
   package let reason: String

@@ -16,7 +16,6 @@ enum RestoreStatements {
     case replace
     /// Set the changed columns to their old values.
     case update
-    /// Delete it.
     case delete
     /// Nothing: it is as it was.
     case done

@@ -6,7 +6,6 @@ internal import QuakeModel
 package struct Region: Sendable {
   /// The region's name.
   package let name: String
-  /// Whether it has its subscription.
   package let isSubscribed: Bool
 
   /// The name of its subscription, and of its slot at the centre.

@@ -7,7 +7,6 @@ package struct RegionCopy {
   private let region: Connection
   private let subscription: String
 
-  /// The copy of a region over a connection to it.
   package init(of region: Region, over connection: Connection) {
     self.region = connection
     subscription = region.slot

@@ -60,7 +60,6 @@ package enum RegionTables {
 
   /// A publication of the centre.
   package struct Publication: Sendable {
-    /// Its name.
     package let name: String
     /// Its tables with their schema, by name.
     package let tables: [String]

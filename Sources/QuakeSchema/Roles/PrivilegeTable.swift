@@ -315,7 +315,6 @@ package enum Privilege: String, CaseIterable, Sendable {
 package struct ObjectPrivileges: Sendable {
   /// A privilege and the roles that have it.
   package struct Grant: Sendable {
-    /// The privilege.
     package let privilege: Privilege
     /// The roles that have it, except the owner, which has all privileges.
     package let roles: [Role]
@@ -323,9 +322,7 @@ package struct ObjectPrivileges: Sendable {
     package let columns: [String]?
   }
 
-  /// The object.
   package let object: SecuredObject
-  /// The privileges on it.
   package let grants: [Grant]
   /// Privileges that are harmless for PUBLIC: a function that runs with its caller's privileges gives a
   /// caller no new ones.

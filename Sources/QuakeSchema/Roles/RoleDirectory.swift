@@ -37,7 +37,6 @@ struct RoleDirectory {
   let roles: [Role: Entry]
   /// The owners of the existing objects.
   let owners: [SecuredObject: String]
-  /// The grants on them.
   let grants: Set<Grant>
   /// Grants to Quake's roles with the grant option.
   let grantable: Set<Grant>
@@ -55,7 +54,6 @@ struct RoleDirectory {
   let readers: [String]
   /// Privileges on objects that a later migration makes.
   let defaults: [DefaultPrivilege]
-  /// The superusers.
   let superusers: Set<String>
   /// What was done to the schema itself.
   let deviations: [SchemaDeviation]
@@ -149,7 +147,6 @@ struct RoleDirectory {
   /// Another database of the server in which some of the roles own objects or have privileges.
   struct OtherDatabase {
     var name: String
-    /// The names of these roles.
     var roles: [String]
     /// Whether one of them owns an object there, or the database.
     var hasObjects: Bool

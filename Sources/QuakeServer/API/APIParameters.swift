@@ -3,7 +3,6 @@ import QuakeModel
 
 /// The parameters of the API: options of the tools, read by the same code.
 enum APIParameters {
-  /// Reads the parameters of a request.
   static func read(_ request: Request, _ options: [Option]) throws(UsageError) -> ParsedArguments {
     try ParsedArguments(
       url: request.path, options: options,

@@ -100,3 +100,133 @@ extension APIService {
     try connection.execute("reset enable_bitmapscan")
   }
 }
+
+/// `/v1/diff`: the net changes between two points of the history.
+extension APIService {
+  /// The most events of a page.
+  private static let mostDifferences = 10_000
+  private static let usualDifferences = 1000
+
+  private static let differenceOptions: [Option] = [
+    .value(
+      "from", "TOKEN|NUMBER|TIME",
+      help: "a token, a transaction's number or a time; 0 is the start of the history"),
+    .value("to", "TOKEN|NUMBER|TIME", help: "the same; by default now"),
+    .value(
+      "limit", "N", default: "\(mostDifferences)", help: "at most N differences; by default 1000"),
+    .value("page", "CURSOR", help: "the page after this cursor"),
+  ]
+
+  var differenceRoute: Route {
+    var parameters = APIParameters.describe(Self.differenceOptions)
+    for index in parameters.indices {
+      switch parameters[index].name {
+      case "from": parameters[index].isRequired = true
+      case "limit":
+        parameters[index].summary = "at most N differences; by default \(Self.usualDifferences)"
+      default: break
+      }
+    }
+    return Route(
+      method: .get, path: "/v1/diff",
+      operation: Operation(
+        "listDifferences", "the net changes between two points of the history, by code",
+        tag: "history",
+        description: """
+          Changes that were undone later are left out. If `from` is later than `to`, the differences would \
+          undo the changes in between. Each one is what `quake-query diff --json` prints. If there may be more, \
+          the header `Link` has the address of the next page; `next` is its cursor, else null. All pages are \
+          between the points of the first one, so each needs the same `from` and `to`. A page may have fewer differences than `limit`, or none.
+          """,
+        parameters: parameters,
+        answers: [
+          .init(
+            200, "The differences. `Link` has the next page (rel=\"next\").", [Self.json],
+            schema: "Differences"),
+          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
+        ]),
+      caching: .untilChange, isExpensive: true, handler: .query { try Self.differences($0, $1) })
+  }
+
+  private static func differences(
+    _ request: Request, _ context: QueryContext
+  ) throws -> Response {
+    let arguments = try APIParameters.read(request, differenceOptions)
+    guard let text = arguments.string("from") else {
+      throw HTTPError(400, "The parameter from is missing: a token, a number or a time.")
+    }
+    let from = try arguments.place(text)
+    let upTo = arguments.string("to")
+    let to = try upTo.map { try arguments.place($0) }
+    let limit = try arguments.integer("limit", in: 1...mostDifferences) ?? usualDifferences
+    let cursor = try arguments.string("page").flatMap { $0.isEmpty ? nil : $0 }.map {
+      try DifferenceCursor($0, from: text, to: upTo ?? "")
+    }
+    let connection = context.connection
+    let document = JSONDocument()
+    let next = try connection.transaction(.repeatableRead, readOnly: true) {
+      let first = try cursor?.first ?? from.resolve(over: connection)
+      let last =
+        try cursor?.last ?? to?.resolve(over: connection)
+        ?? HistoryReader.latestToken(over: connection)
+      document.json.beginObject()
+      document.json.member("from", "\(first)")
+      document.json.member("to", "\(last)")
+      document.json.beginArray("differences")
+      let code = try HistoryDifference.readPage(
+        from: first, to: last, after: cursor?.code, limit: limit, over: connection
+      ) { difference in
+        try document.element { try $0.difference(difference, drain: $1) }
+      }
+      return code.map {
+        DifferenceCursor(first: first, last: last, from: text, to: upTo ?? "", code: $0).description
+      }
+    }
+    document.json.endArray()
+    document.json.member("next", next)
+    document.json.endObject()
+    var response = Response(body: .document(try document.finish()))
+    if let next { response.headers.append("Link", link(to: "/v1/diff", request, page: next)) }
+    return response
+  }
+}
+
+/// Where a page of differences begins. It holds the points of the history, which may be given as ages, so that all
+/// pages are between the same ones; and how the request named them, since another request has other points.
+struct DifferenceCursor: CustomStringConvertible {
+  let first, last: ChangeToken
+  /// What the request had as `from` and `to`; `to` is empty if it had none.
+  let from, to: String
+  /// The code of the last event before the page.
+  let code: String
+
+  init(first: ChangeToken, last: ChangeToken, from: String, to: String, code: String) {
+    (self.first, self.last, self.from, self.to, self.code) = (first, last, from, to, code)
+  }
+
+  /// Reads the cursor of a request, whose points must be those of the page before.
+  init(_ text: String, from: String, to: String) throws(HTTPError) {
+    guard let cursor = DifferenceCursor(text) else {
+      throw HTTPError(
+        400, "The cursor is malformed. Use the one that came with the page before, unchanged.")
+    }
+    guard cursor.from == from, cursor.to == to else {
+      throw HTTPError(
+        400,
+        "The cursor belongs to another request. Repeat from and to of the first page, unchanged.")
+    }
+    self = cursor
+  }
+
+  /// Reads a cursor; nil if it is malformed.
+  init?(_ text: String) {
+    let parts = text.split(separator: "~", maxSplits: 4, omittingEmptySubsequences: false)
+      .map { String($0) }
+    guard parts.count == 5, let first = ChangeToken(parts[0]), let last = ChangeToken(parts[1]),
+      !parts[4].isEmpty, parts[4].utf8.count <= 1024
+    else { return nil }
+    self.init(first: first, last: last, from: parts[2], to: parts[3], code: parts[4])
+  }
+
+  var description: String { "\(first)~\(last)~\(from)~\(to)~\(code)" }
+}

@@ -27,7 +27,6 @@ struct FeatureWriter {
     }
   }
 
-  /// The columns to read.
   static func columns(for columns: [EventColumn]?) -> [EventColumn] {
     columns.map { $0 + [.code, .longitude, .latitude, .depth] } ?? ExportFormat.geojson.columns
   }

@@ -32,7 +32,7 @@ final class AlertStreams: Sendable {
   init(
     _ connection: ConnectionSettings, _ settings: StreamSettings,
     report: @escaping @Sendable (ServerNotice) -> Void
-  ) throws(WakeEvent.Failure) {
+  ) throws(DescriptorFailure) {
     self.connection = connection
     self.settings = settings
     self.report = report
@@ -40,7 +40,6 @@ final class AlertStreams: Sendable {
     ended = try WakeEvent()
   }
 
-  /// Starts the thread.
   func start() throws(ThreadError) {
     hasEnded.store(false, ordering: .releasing)
     try DetachedThread.start { [self] in

@@ -75,7 +75,6 @@ struct Reply {
     case none
     /// A document of this size that the client has already.
     case unsent(Int)
-    /// A part of a document.
     case part(Document, Range<Int>)
     case stream(@Sendable (TakenSocket) -> Void)
     case upgrade(@Sendable (TakenSocket) -> Void)

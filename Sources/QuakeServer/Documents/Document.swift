@@ -101,7 +101,6 @@ struct CountedHead {
     try document.write(bytes)
   }
 
-  /// Fills in the count.
   mutating func fill(_ count: Int, in document: inout DocumentWriter) throws(HTTPError) {
     head.count = count
     try document.replace(range, with: Self.text(of: head, makeWriter()))

@@ -93,7 +93,6 @@ struct DocumentWriter {
   /// Appends text.
   mutating func write(_ text: String) throws(HTTPError) { try write(Array(text.utf8)) }
 
-  /// The document of all that was written.
   consuming func finish() throws(HTTPError) -> Document {
     Document(
       file.map { .file($0) } ?? .bytes(bytes), size: size, contentType: contentType,

@@ -38,7 +38,6 @@ struct FDSNParameter: Sendable {
     self.summary = summary
   }
 
-  /// All parameters.
   static let all = times + places + sizes + origins + output
 
   /// The parameter of a name or an alias.

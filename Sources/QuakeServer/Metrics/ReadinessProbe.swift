@@ -36,13 +36,12 @@ final class ReadinessProbe: Sendable {
   private let ended: WakeEvent
   private let isStopped = Atomic<Bool>(false)
 
-  init(_ settings: ConnectionSettings) throws(WakeEvent.Failure) {
+  init(_ settings: ConnectionSettings) throws(DescriptorFailure) {
     self.settings = settings
     (asked, answered) = (try WakeEvent(), try WakeEvent())
     (begun, ended) = (try WakeEvent(), try WakeEvent())
   }
 
-  /// Starts the threads.
   func start() throws(ThreadError) {
     try DetachedThread.start { self.askDatabase() }
     try DetachedThread.start { self.answer() }

@@ -97,7 +97,6 @@ struct Operation: Sendable {
 
 /// How a service writes its errors.
 struct ErrorForm: Sendable {
-  /// The media type of the text.
   let mediaType: String
   /// The answer for an error of a request that arrived at a time.
   let response: @Sendable (HTTPError, Request, Timestamp) -> Response

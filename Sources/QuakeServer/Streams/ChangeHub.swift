@@ -56,7 +56,6 @@ final class ChangeHub: Sendable {
   /// The state at the moment.
   var now: State { state.withLock { $0 } }
 
-  /// Starts the thread.
   func start() throws(ThreadError) {
     try DetachedThread.start { self.run() }
   }

@@ -28,7 +28,7 @@ final class ChangeStreams: Sendable {
     _ connection: ConnectionSettings, _ settings: StreamSettings = StreamSettings(),
     report: @escaping @Sendable (ServerNotice) -> Void = { _ in },
     advanced: @escaping @Sendable (ChangeToken) -> Void = { _ in }
-  ) throws(WakeEvent.Failure) {
+  ) throws(DescriptorFailure) {
     self.settings = settings
     mailbox = try StreamMailbox()
     ended = try WakeEvent()

@@ -75,7 +75,6 @@ struct SimulatedEvent: Sendable, Equatable {
   var status = ReviewStatus.automatic
   var tsunami = false
   var kind = EventKind.earthquake
-  /// The number of stations.
   var stations: Int?
   /// The distance of the nearest station, degrees.
   var dmin: Double?

@@ -21,7 +21,6 @@ struct FeedDocument {
   struct Metadata {
     /// When the document was made: milliseconds since 1970.
     var generated: Int64
-    /// Its URL.
     var url: String
     var title: String
   }

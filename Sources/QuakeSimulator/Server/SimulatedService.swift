@@ -24,7 +24,6 @@ final class SimulatedService: Sendable {
     }
   }
 
-  /// The answer to a request.
   func answer(to request: Request) -> Answer {
     let now = options.now().milliseconds
     var answer = state.withLock { state in

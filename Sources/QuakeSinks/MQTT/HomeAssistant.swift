@@ -8,7 +8,6 @@ internal import QuakeModel
 struct HomeAssistant {
   /// The prefix of its discovery topics, usually `homeassistant`.
   let prefix: String
-  /// The name of the consumer.
   let consumer: String
 
   /// The topic with the earthquake that the sensor shows, which is retained.

@@ -1,4 +1,4 @@
-internal import Basics
+package import Basics
 internal import CommandLine
 internal import Glibc
 internal import QuakeConsumers
@@ -84,4 +84,18 @@ private final class OutputAttempt: DeliveryAttempt {
       turn = Turn(owner: nil, isCut: isCut)
     }
   }
+}
+
+/// How messages are written to standard output.
+package struct OutputPlan: SinkPlan {
+  /// How a line is written.
+  package var form = MessageForm.json(nil)
+  /// The descriptor; tests choose another one.
+  package var descriptor: Int32 = 1
+
+  package init() {}
+
+  package var shown: String { "standard output" }
+
+  package func sink(in loop: CurlLoop) -> any Sink { OutputSink(self) }
 }

@@ -54,7 +54,7 @@ struct AlertSource: PullSource {
         alerts = []
         ids = []
         log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
-        if WakeDescriptor.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
+        if WakeEvent.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
       }
     }
   }
@@ -81,7 +81,6 @@ final class AlertSession {
   private var changes: ArraySlice<Change> = []
   /// Up to where the changes have become alerts.
   private var cursor: HistoryCursor
-  /// The cursor that is stored.
   private var stored: HistoryCursor
   private var moving = PeriodicTimer(.seconds(10))
   private var clock = DatabaseClock()

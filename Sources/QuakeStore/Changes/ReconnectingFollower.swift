@@ -126,7 +126,7 @@ final class ReconnectingFollower {
           log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
         }
         let pause = Deadline(after: backoff.next())
-        if WakeDescriptor.wait(for: wake, until: pause) { throw Self.interrupted }
+        if WakeEvent.wait(for: wake, until: pause) { throw Self.interrupted }
       }
     }
   }

@@ -280,7 +280,6 @@ extension ExplainedError {
 struct FeedAnswer: Sendable {
   /// The counts of its import; nil: the feed is the one with the validators.
   var report: ImportReport?
-  /// The validators of the feed.
   var validators: FeedValidators?
 }
 

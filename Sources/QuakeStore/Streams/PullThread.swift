@@ -26,12 +26,12 @@ final class PullThread<Element: Sendable>: Sendable {
   }
 
   private let state: Mutex<State>
-  private let wake: WakeDescriptor
+  private let wake: WakeEvent
 
   /// A thread that begins with the first demand.
-  init(_ makeSource: @escaping MakeSource) throws(PostgresError) {
+  init(_ makeSource: @escaping MakeSource) throws(DescriptorFailure) {
     state = Mutex(.unstarted(makeSource))
-    wake = try WakeDescriptor()
+    wake = try WakeEvent()
   }
 
   /// How long the consumer may take before the source pauses.

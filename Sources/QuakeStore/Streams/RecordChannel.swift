@@ -1,4 +1,4 @@
-package import Postgres
+package import Basics
 package import QuakeModel
 internal import Synchronization
 
@@ -17,11 +17,11 @@ package final class RecordChannel: Sendable {
   private static let capacity = 256
 
   private let state = Mutex(State())
-  private let wake: WakeDescriptor
+  private let wake: WakeEvent
 
   /// An empty channel.
-  package init() throws(PostgresError) {
-    wake = try WakeDescriptor()
+  package init() throws(DescriptorFailure) {
+    wake = try WakeEvent()
   }
 
   // MARK: - The task's side

@@ -61,9 +61,15 @@ extension StandardOutput {
     guard diagnostics.verbosity > .quiet else { return }
     try writeLine(line)
   }
-}
 
-extension StandardOutput {
+  /// Writes a line of JSON.
+  package func writeJSON(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
+    var json = JSONWriter()
+    body(&json)
+    json.newline()
+    try write(json.bytes)
+  }
+
   /// Writes values, as one JSON object a line or as text, and flushes.
   ///
   /// - Parameters:

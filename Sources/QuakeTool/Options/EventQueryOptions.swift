@@ -32,7 +32,6 @@ package enum EventQueryOptions {
     completion: .found(or: EventColumn.allCases.map(\.name)),
     help: "the order; events without a value come last")
 
-  /// The columns to read.
   package static let columns = Option.value(
     "columns", "COLUMN,...", repeatable: true,
     completion: .words(EventColumn.allCases.map(\.name)),

@@ -21,7 +21,6 @@ package struct StatisticsOptions: Sendable {
       help: "magnitude of completeness for the b-value, or how to find it: "
         + Completeness.methods.joined(separator: " or ")),
   ]
-  /// The number of groups.
   package static let limit = Option.limit(help: "at most N groups")
 
   private static let keys = [

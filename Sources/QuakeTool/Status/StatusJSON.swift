@@ -1,4 +1,5 @@
 internal import Basics
+package import QuakeConsumers
 internal import QuakeHistory
 package import QuakeModel
 package import QuakeWorker
@@ -140,6 +141,33 @@ extension JSONWriter {
     member("paused_by", feed.pause.flatMap { $0.role.isEmpty ? nil : $0.role })
     member("ended_at", feed.endedAt)
     member("moved_to", feed.movedTo)
+  }
+
+  package mutating func members(of consumer: ConsumerStatus) {
+    member("name", consumer.name)
+    member("sink", consumer.sink)
+    member("alert", consumer.isAlerting)
+    member("state", consumer.state.rawValue)
+    member("running", consumer.isRun)
+    member("paused_at", consumer.pausedAt)
+    member("token", "\(consumer.cursor.cursor.token)")
+    member("changes", consumer.cursor.cursor.changes)
+    member("tokens_behind", consumer.cursor.transactionsBehind)
+    member("lag_seconds", consumer.lag.inSeconds)
+    member("owed", consumer.owed)
+    member("oldest_owed_at", consumer.oldestOwedAt)
+    member("parked", consumer.parked)
+    member("delivered", consumer.delivered)
+    member("messages_per_hour", consumer.rate)
+    member("held_back", consumer.heldBack)
+    member("delivered_at", consumer.deliveredAt)
+    member("failed_at", consumer.failedAt)
+    member("error", consumer.error)
+    member("role", consumer.role)
+    member("made_at", consumer.madeAt)
+    member("moved_at", consumer.cursor.movedAt)
+    member("seen_at", consumer.cursor.seenAt)
+    member("expired", consumer.cursor.isExpired)
   }
 }
 

@@ -30,7 +30,6 @@ package struct PrometheusText {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  /// Writes a value.
   package mutating func value(
     _ name: String, _ labels: [(String, String)] = [], _ value: Double
   ) {

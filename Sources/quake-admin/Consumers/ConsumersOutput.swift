@@ -65,15 +65,14 @@ enum ConsumersOutput {
     for (index, consumer) in consumers.enumerated() {
       let messages = try OwedMessage.list(of: consumer.name, atMost: limit, over: connection)
       if isJSON {
-        var json = JSONWriter()
-        json.object { json in
-          json.members(of: consumer)
-          json.array("messages") { json in
-            for message in messages { json.object { $0.members(of: message) } }
+        try output.writeJSON { json in
+          json.object { json in
+            json.members(of: consumer)
+            json.array("messages") { json in
+              for message in messages { json.object { $0.members(of: message) } }
+            }
           }
         }
-        json.newline()
-        try output.write(json.bytes)
       } else {
         if index > 0 { try output.writeLine("") }
         try output.write(details(of: consumer))

@@ -31,10 +31,7 @@ enum EditOutput {
   ) throws {
     let output = StandardOutput(descriptor: descriptor)
     if isJSON {
-      var json = JSONWriter()
-      json.plan(plan, of: edit.action)
-      json.newline()
-      try output.write(json.bytes)
+      try output.writeJSON { $0.plan(plan, of: edit.action) }
     } else {
       let text = ChangeText(for: output)
       try output.writeLine(Readable.count(plan.count, "event"))
@@ -49,10 +46,7 @@ enum EditOutput {
   ) throws {
     let output = StandardOutput(descriptor: descriptor)
     if isJSON {
-      var json = JSONWriter()
-      json.plan(plan)
-      json.newline()
-      try output.write(json.bytes)
+      try output.writeJSON { $0.plan(plan) }
     } else {
       try output.writeLine(
         """
@@ -90,10 +84,7 @@ enum EditOutput {
   static func write(_ outcome: EditOutcome, of action: String, isJSON: Bool) throws {
     let output = StandardOutput()
     if isJSON {
-      var json = JSONWriter()
-      json.outcome(outcome, of: action)
-      json.newline()
-      try output.write(json.bytes)
+      try output.writeJSON { $0.outcome(outcome, of: action) }
     } else {
       var line = "\(verb(action)) \(Readable.count(outcome.changed, "event"))"
       if outcome.changedBefore > 0 {
@@ -162,14 +153,26 @@ final class EditProgress {
 
   func finish() { bar.finish() }
 
-  /// Reports how much is done before the error that ended the edit.
-  func fail() {
-    bar.finish()
-    guard done > 0 else { return }
-    diagnostics.warning(
-      "interrupted after \(Readable.count(Int(done))) of \(Readable.count(selected, "event"))",
-      hint: "These are done. The same command does the rest.",
-      fields: ["done": .integer(done), "selected": .integer(selected)])
+  /// Runs an edit. If an error ends it, reports before how much is done.
+  ///
+  /// - Parameter body: Runs the edit with what to call for its progress.
+  func report(
+    _ body: (_ progress: (_ done: Int64, _ selected: Int64) -> Void) throws -> EditOutcome
+  ) throws -> EditOutcome {
+    do {
+      let outcome = try body { update($0, of: $1) }
+      bar.finish()
+      return outcome
+    } catch {
+      bar.finish()
+      if done > 0 {
+        diagnostics.warning(
+          "interrupted after \(Readable.count(Int(done))) of \(Readable.count(selected, "event"))",
+          hint: "These are done. The same command does the rest.",
+          fields: ["done": .integer(done), "selected": .integer(selected)])
+      }
+      throw error
+    }
   }
 }
 

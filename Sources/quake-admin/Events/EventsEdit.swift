@@ -99,15 +99,9 @@ struct EventsEdit {
       }
     }
     let progress = EditProgress(EditOutput.verb(edit.action.name), diagnostics)
-    let outcome: EditOutcome
-    do {
-      outcome = try batch.run(
-        shouldStop: { Signals.stopRequested }, progress: { progress.update($0, of: $1) })
-    } catch {
-      progress.fail()
-      throw error
+    let outcome = try progress.report { report in
+      try batch.run(shouldStop: { Signals.stopRequested }, progress: report)
     }
-    progress.finish()
     if options.isJSON || diagnostics.verbosity > .quiet {
       try EditOutput.write(outcome, of: edit.action.name, isJSON: options.isJSON)
     }

@@ -82,16 +82,9 @@ struct EventsRestore {
       guard options.consent.isGiven("Restore \(Readable.count(plan.count + forced, "event"))?")
       else { return .failed }
     }
-    let progress = EditProgress("restored", diagnostics)
-    let outcome: EditOutcome
-    do {
-      outcome = try batch.run(
-        shouldStop: { Signals.stopRequested }, progress: { progress.update($0, of: $1) })
-    } catch {
-      progress.fail()
-      throw error
+    let outcome = try EditProgress("restored", diagnostics).report { progress in
+      try batch.run(shouldStop: { Signals.stopRequested }, progress: progress)
     }
-    progress.finish()
     if options.isJSON || diagnostics.verbosity > .quiet {
       try EditOutput.write(outcome, of: "restore", isJSON: options.isJSON)
     }

@@ -22,7 +22,6 @@ struct EventsSelection {
   /// The most ids on standard input.
   private static let mostCodes = 5_000_000
 
-  /// The selection.
   private(set) var events: EventSelection
   /// The ids that the command line and files name, without those on standard input.
   let codes: Set<String>
@@ -30,7 +29,6 @@ struct EventsSelection {
   let title: String
   /// Whether there is a condition or an id.
   let isGiven: Bool
-  /// Whether --every-event is given.
   let isEveryEvent: Bool
 
   /// - Parameters:

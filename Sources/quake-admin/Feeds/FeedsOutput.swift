@@ -80,13 +80,12 @@ enum FeedsOutput {
       guard let feed = feeds.first(where: { $0.name == name }) else { continue }
       let stored = try Stored(name, over: connection)
       if isJSON {
-        var json = JSONWriter()
-        json.object { json in
-          write(feed, now, to: &json)
-          stored.write(to: &json)
+        try output.writeJSON { json in
+          json.object { json in
+            write(feed, now, to: &json)
+            stored.write(to: &json)
+          }
         }
-        json.newline()
-        try output.write(json.bytes)
       } else {
         if !isFirst { try output.writeLine("") }
         try output.write(details(of: feed, stored, now))

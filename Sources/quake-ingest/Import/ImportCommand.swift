@@ -173,7 +173,6 @@ struct ImportCommand {
     return feed
   }
 
-  /// The options of an import of this feed.
   private func describe(_ feed: OpenFeed, _ reference: FeedReference) -> ImportOptions {
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
     feed.describe(in: &importOptions)

@@ -61,10 +61,7 @@ struct ImportSummary {
     to output: StandardOutput, asJSON: Bool, _ diagnostics: Diagnostics
   ) throws {
     if asJSON {
-      var json = JSONWriter()
-      write(to: &json)
-      json.newline()
-      try output.write(json.bytes)
+      try output.writeJSON { write(to: &$0) }
     } else {
       try output.writeResult(PrintableText.line(text), diagnostics)
     }

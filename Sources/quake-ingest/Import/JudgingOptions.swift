@@ -61,7 +61,6 @@ struct JudgingOptions {
     self.limits = limits
   }
 
-  /// Completes the options of an import of a feed with this scope.
   func complete(_ options: inout ImportOptions, scope: FeedScope?) {
     options.scope = limits == nil ? nil : scope
     options.limits = scope == nil ? nil : limits

@@ -56,7 +56,6 @@ final class WithdrawalCheck {
     }
   }
 
-  /// Cancels the check.
   func cancel(_ downloads: FeedDownloads) {
     if let asked { downloads.cancel(asked.page) }
     asked = nil

@@ -115,7 +115,6 @@ final class CommandRunner: CommandHandler {
 
   // MARK: - Running
 
-  /// Makes the line that a command reads.
   private typealias Line = (_ json: inout JSONWriter, _ drain: (inout JSONWriter) -> Void) -> Void
 
   /// Runs the command when its turn comes.

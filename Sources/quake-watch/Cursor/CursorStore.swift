@@ -7,7 +7,6 @@ import QuakeTool
 enum CursorStore {
   /// Nowhere.
   case none
-  /// In a file.
   case file(StateFile)
   /// In the database that is followed, under a name, and in a witness beside it.
   case named(NamedCursor)

@@ -160,7 +160,6 @@ final class DatabaseSource: ChangeSource {
     follower.disconnect()
   }
 
-  /// The connection.
   func connected() throws(StoreError) -> Connection {
     guard let connection else {
       throw StoreError(.inconsistent, "the history was read without a connection")

@@ -152,7 +152,6 @@ enum URLText {
 /// printed: scheme, host, path, and the query parameters that the FDSN event services define. A text that
 /// only resembles a URL is treated like one.
 struct URLSecrets {
-  /// The mask of a value.
   static let mask = MaskedText.mask
 
   /// The text with secrets masked.

@@ -5,7 +5,6 @@ internal import QuakeModel
 /// The row of an edit in `quake.edit`, and its transactions.
 struct EditJournal {
   let connection: Connection
-  /// The number of the edit.
   let id: Int64
   /// The events that an earlier run of the edit has changed.
   let before: Int64
@@ -38,7 +37,6 @@ struct EditJournal {
     return found.map { EditJournal(action, $0, before: $1, author, connection) }
   }
 
-  /// A new edit.
   static func begin(
     _ action: String, title: String?, by author: EditAuthor, over connection: Connection
   ) throws(PostgresError) -> EditJournal {

@@ -49,7 +49,6 @@ struct BacklogTable {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Whether one is due and can be read.
   var canBegin: Bool { due.count > 0 && running < Self.mostAtOnce }
 
   /// The backlog of a key if it was read just now, and the window still has its end. Otherwise the client

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import QuakeModel
 import Synchronization
@@ -44,7 +45,6 @@ struct StreamClient {
   var descriptor: Int32 = -1
   /// Its address, which decides when its turn for a backlog is.
   var address = ""
-  /// The number of the page.
   var page = 0
   /// The number of the first page that came after the client.
   var joined = 0
@@ -115,7 +115,6 @@ final class PieceList {
 /// The messages of other threads to the thread of the streams, in their order.
 final class StreamMailbox: Sendable {
   enum Message: Sendable {
-    /// A client.
     case client(StreamOrder, TakenSocket)
     /// The follow loop begins after a cursor: at the start, or because the history has been replaced.
     case begin(HistoryCursor)
@@ -137,7 +136,7 @@ final class StreamMailbox: Sendable {
   private let state = Mutex(State())
   private let event: WakeEvent
 
-  init() throws(WakeEvent.Failure) {
+  init() throws(DescriptorFailure) {
     event = try WakeEvent()
   }
 

@@ -62,7 +62,7 @@ final class StreamLoop {
   init(
     _ settings: StreamSettings, mailbox: StreamMailbox, figures: StreamFigures,
     pressure: StreamPressure, readBacklog: @escaping ReadBacklog
-  ) throws(WakeEvent.Failure) {
+  ) throws(DescriptorFailure) {
     self.settings = settings
     self.mailbox = mailbox
     self.figures = figures
@@ -72,8 +72,7 @@ final class StreamLoop {
     }
     epoll = quake_epoll_create()
     guard epoll >= 0, quake_epoll_add_wake(epoll, mailbox.descriptor, .max) == 0 else {
-      throw .init(
-        message: "could not make an epoll descriptor: \(String(cString: strerror(errno)))")
+      throw DescriptorFailure()
     }
   }
 

@@ -5,9 +5,7 @@ import QuakeModel
 struct ChangeWindow {
   /// Where a client continues.
   struct Place: Equatable {
-    /// The number of the page.
     var page: Int
-    /// The change in it.
     var change: Int
   }
 

@@ -10,7 +10,6 @@ import QuakeTool
 struct LiveMessage {
   private var json = JSONWriter()
 
-  /// The frame of a change.
   mutating func frame(_ change: Change) -> [UInt8] {
     let isListed = Self.isListed(change.new)
     let action: String =

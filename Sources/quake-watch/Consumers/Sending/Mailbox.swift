@@ -5,49 +5,32 @@ import Synchronization
 
 /// Passes values from one thread to another, in their order.
 final class Mailbox<Value: Sendable>: Sendable {
-  /// Readable while there may be values.
-  let descriptor: Int32
+  private let event: WakeEvent
   private let values = Mutex<[Value]>([])
 
-  init() throws {
-    descriptor = quake_event_descriptor()
-    guard descriptor >= 0 else { throw DescriptorFailure() }
-  }
+  /// Readable while there may be values.
+  var descriptor: Int32 { event.descriptor }
 
-  deinit { close(descriptor) }
+  init() throws(DescriptorFailure) { event = try WakeEvent() }
 
   /// Puts values into it and wakes the other thread.
   func post(_ new: [Value]) {
     guard !new.isEmpty else { return }
     values.withLock { $0 += new }
-    var one: UInt64 = 1
-    _ = write(descriptor, &one, 8)
+    event.raise()
   }
 
   func post(_ value: Value) { post([value]) }
 
   /// Takes all values.
   func take() -> [Value] {
-    var count: UInt64 = 0
     // Before the values: those that come later make it readable again.
-    _ = read(descriptor, &count, 8)
+    event.lower()
     return values.withLock { values in
       defer { values = [] }
       return values
     }
   }
-}
-
-/// The system refuses a descriptor.
-struct DescriptorFailure: ExplainedError {
-  let message: String
-
-  init() {
-    message = "could not make an event descriptor: \(String(cString: strerror(errno)))"
-  }
-
-  var hint: String? { "The limit on open files of the user or of the service may be too low." }
-  var category: ErrorCategory { .tryLater }
 }
 
 /// One descriptor that is readable while one of several is.

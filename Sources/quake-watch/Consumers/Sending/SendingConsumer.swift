@@ -133,7 +133,6 @@ final class SendingConsumer {
     queue.recorded(attempt.numbers, at: now)
   }
 
-  /// Adds what to wait for.
   func addWaits(to descriptors: inout [pollfd], _ deadline: inout Deadline?, begins: Bool) {
     for attempt in attempts.values {
       guard case .underWay(let delivery) = attempt.phase else { continue }
