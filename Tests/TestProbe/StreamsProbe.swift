@@ -106,7 +106,9 @@ final class StreamsProbe {
     }
     var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
     while let base = rest.baseAddress {
-      let end = memchr(base, Int32(UInt8(ascii: "\n")), rest.count).map { UnsafeRawPointer($0) - base }
+      let end = memchr(base, Int32(UInt8(ascii: "\n")), rest.count).map {
+        UnsafeRawPointer($0) - base
+      }
       let room = Self.longestLine - clients[index].line.count
       clients[index].line += rest[..<(end ?? rest.count)].prefix(room)
       guard let end else { return }
