@@ -14,7 +14,8 @@ struct EventQuerySQL {
   init(_ query: EventQuery, over connection: Connection) throws {
     let filter = HistoryConditions(onEventsOf: query.filter)
     if let point = try query.asOf?.resolve(over: connection) {
-      past = PastEvents(at: point, query.filter, in: filter.cells)
+      past = PastEvents(
+        at: point, query.filter, in: filter.cells, codes: filter.codeList ?? query.codes?.list)
       source = ""
     } else if let time = query.asOfFeed {
       source = "quake.as_of_feed(\(time))"

@@ -9,6 +9,8 @@ struct PastEvents {
   /// The origin times from which on, and before which, it has events.
   private var earliest, end: Timestamp?
   private let cells: SQL
+  /// Selects the codes of the only events that it needs; nil: those of any code.
+  private let codes: SQL?
 
   /// The greatest number of events of a page that is looked for window by window.
   private static let mostEvents: Int64 = 100_000
@@ -17,17 +19,37 @@ struct PastEvents {
   ///   - point: The token of the state.
   ///   - filter: The filter whose events are wanted.
   ///   - cells: Lists of the cells of the map in which they are, each null or complete.
-  init(at point: ChangeToken, _ filter: EventFilter, in cells: [SQL]) {
+  ///   - codes: A query of the codes that they have, if they are named.
+  init(at point: ChangeToken, _ filter: EventFilter, in cells: [SQL], codes: SQL?) {
     self.point = point
+    self.codes = codes
     (earliest, end) = (filter.earliestTime, filter.endTime)
     self.cells = cells.isEmpty ? "null" : "coalesce(\(sql: cells.joined(separator: ", ")))"
   }
 
-  /// The call that has the events.
+  /// A table of the events.
   var source: SQL {
-    """
-    quake.as_of(\(point), \(earliest)::timestamptz, \(end)::timestamptz, (\(sql: cells))::integer[])
-    """
+    if let codes { return Self.events(withCodes: codes, at: point) }
+    return """
+      quake.as_of(\(point), \(earliest)::timestamptz, \(end)::timestamptz, (\(sql: cells))::integer[])
+      """
+  }
+
+  /// The events of some codes: of each, the index on codes finds the newest version up to the token. A token that is
+  /// not valid is an error before anything is read.
+  private static func events(withCodes codes: SQL, at point: ChangeToken) -> SQL {
+    let token: SQL = "select t.token from quake.change_transaction t where t.transaction_id ="
+    return """
+      (select \(sql: EventColumn.list(of: "n" as SQL))
+         from (\(sql: codes)) c (code)
+        cross join lateral (
+          select * from quake.quake_version v
+           where v.code = c.code and (\(sql: token) v.transaction_id) <= \(point.number)
+           order by v.id desc limit 1) n
+        where (select quake.token_number(\(point))) is not null and n.op <> 'delete'
+          and n.id > coalesce((select max(e.id) from quake.quake_version e
+                                where e.op = 'truncate' and (\(sql: token) e.transaction_id) <= \(point.number)), 0))
+      """
   }
 
   /// Omits events that are older than those of a page of the newest events.
@@ -40,7 +62,8 @@ struct PastEvents {
   mutating func narrow(
     toPageOf query: EventQuery, where conditions: [SQL], over connection: Connection
   ) throws {
-    guard query.order.first == .newestFirst, let limit = query.limit, limit < Self.mostEvents,
+    guard codes == nil, query.order.first == .newestFirst, let limit = query.limit,
+      limit < Self.mostEvents,
       query.offset < Self.mostEvents
     else { return }
     if case .timestamp(let last)? = query.after?.values.first {

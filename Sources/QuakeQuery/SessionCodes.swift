@@ -48,13 +48,15 @@ package struct SessionCodes: Hashable, Sendable {
   }
 
   /// The condition that an event's code is among them.
-  func condition(alias: SQL) -> SQL {
+  func condition(alias: SQL) -> SQL { "\(sql: alias).code in (\(sql: list))" }
+
+  /// A query of the codes, each once.
+  var list: SQL {
     """
-    \(sql: alias).code in (
-      select c.code
-        from pg_catalog.generate_series(1, \(parts)) k,
-             pg_catalog.unnest(pg_catalog.string_to_array(
-               pg_catalog.current_setting('quake.codes_' || k), pg_catalog.chr(10))) c (code))
+    select distinct c.code
+      from pg_catalog.generate_series(1, \(parts)) k,
+           pg_catalog.unnest(pg_catalog.string_to_array(
+             pg_catalog.current_setting('quake.codes_' || k), pg_catalog.chr(10))) c (code)
     """
   }
 }

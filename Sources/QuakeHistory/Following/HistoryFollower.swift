@@ -68,6 +68,9 @@ package final class HistoryFollower {
   package func connect(over connection: Connection) throws(PostgresError) {
     disconnect()
     session = try SessionKind.of(connection, another: openConnection)
+    if session == .direct {
+      throttle = PollThrottle(isRegion: try HistoryReader.isCopy(connection))
+    }
     self.connection = connection
   }
 

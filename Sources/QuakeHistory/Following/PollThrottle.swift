@@ -24,6 +24,11 @@ struct PollThrottle {
   /// How long to wait before the next query.
   private(set) var delay = Duration.zero
 
+  /// Whether the database is a region, where the age of a change has in it the way from the centre and the difference
+  /// of two clocks.
+  private let isRegion: Bool
+  /// The age of a change at a region that came as fast as others do.
+  private var leastAge: Duration?
   private var quickest: Duration?
   private var lateNotifications = 0
   private var interval = Duration.zero
@@ -40,6 +45,10 @@ struct PollThrottle {
   private static let lateAnswer = Duration.milliseconds(15)
   private static let emptyAnswersLimit = 4
 
+  init(isRegion: Bool = false) {
+    self.isRegion = isRegion
+  }
+
   /// Takes an answer into account.
   mutating func add(_ answer: Answer) {
     let quickest = min(quickest ?? answer.time, answer.time)
@@ -47,9 +56,8 @@ struct PollThrottle {
     if isPolling {
       adapt(lateness: answer.time - quickest, isEmpty: answer.isEmpty)
     } else if let age = answer.age {
-      // The notification and the query each take a while through the network, whatever the load.
       lateNotifications =
-        age - quickest >= Self.lateNotification
+        lateness(of: age, quickest) >= Self.lateNotification
         ? lateNotifications + 2 : max(0, lateNotifications - 1)
       guard lateNotifications >= Self.lateNotificationsLimit else { return }
       isPolling = true
@@ -57,6 +65,15 @@ struct PollThrottle {
       emptyAnswers = 0
       chooseDelay()
     }
+  }
+
+  private mutating func lateness(of age: Duration, _ quickest: Duration) -> Duration {
+    // The notification and the query each take a while through the network, whatever the load.
+    guard isRegion else { return age - quickest }
+    // It rises if the way becomes longer.
+    let least = min(age, (leastAge ?? age) + .milliseconds(1))
+    leastAge = least
+    return age - least
   }
 
   private mutating func adapt(lateness: Duration, isEmpty: Bool) {

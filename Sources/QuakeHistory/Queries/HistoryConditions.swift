@@ -75,6 +75,9 @@ package struct HistoryConditions {
       """
   }
 
+  /// A query of the codes, each once, if there is a condition on them.
+  package var codeList: SQL? { codes.map { "select unnest(\(sql: $0))" } }
+
   /// The conditions on an event now.
   ///
   /// - Parameter isTable: Whether the alias is that of `quake.quake`, whose index on cells of the map is used.

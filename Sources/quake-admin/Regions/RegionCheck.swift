@@ -180,8 +180,7 @@ struct RegionCheck {
         "the centre has no slot \(region.slot): it was dropped, or lost in a failover",
         "What was committed since is missing here: copy the centre anew with \(again) --anew.")
     }
-    let kept =
-      "\(region.slot) keeps \(Readable.bytes(Int(slot.retainedBytes))) of WAL at the centre"
+    let kept = "keeps \(Readable.bytes(Int(slot.retainedBytes))) of WAL at the centre"
     guard !slot.isLost else {
       return .problem(
         "\(region.slot) has lost WAL that the region needs, or is about to",
@@ -191,11 +190,11 @@ struct RegionCheck {
     let limit = DoctorCheck.Limits().retainedWAL
     guard slot.isActive, slot.retainedBytes <= limit else {
       return .problem(
-        slot.isActive ? kept : "nobody reads \(kept)",
+        slot.isActive ? "\(region.slot) \(kept)" : "nobody reads \(region.slot), which \(kept)",
         "The region must go on before the centre's disk is full: see \"subscription\".")
     }
     let behind = slot.behindBytes.map { "\(Readable.bytes(Int($0))) behind; " } ?? ""
-    return .ok(behind + kept)
+    return .ok("\(behind)\(region.slot) \(kept)")
   }
 
   private func failover(_ centre: Connection) throws -> Finding {

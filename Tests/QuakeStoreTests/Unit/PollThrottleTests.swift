@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct PollThrottleTests {
   /// A throttle after notifications that each brought changes of that age in milliseconds.
-  private func throttle(afterAges ages: [Int]) -> PollThrottle {
-    var throttle = PollThrottle()
+  private func throttle(afterAges ages: [Int], isRegion: Bool = false) -> PollThrottle {
+    var throttle = PollThrottle(isRegion: isRegion)
     for age in ages {
       throttle.add(.init(time: .milliseconds(1), isEmpty: false, age: .milliseconds(age)))
     }
@@ -26,6 +26,18 @@ import Testing
     #expect(throttle(afterAges: [100, 1, 1, 100, 1, 100, 100]).isPolling)
     #expect(
       !throttle(afterAges: Array(repeating: [100, 1, 1], count: 50).flatMap { $0 }).isPolling)
+  }
+
+  @Test func atARegionOnlyWhatIsOlderThanUsualIsLate() {
+    // The centre is far away, or its clock is ahead.
+    for usual in [300, -300] {
+      let ages = [usual, usual + 30, usual + 1, usual + 38]
+      #expect(!throttle(afterAges: ages, isRegion: true).isPolling)
+      #expect(throttle(afterAges: ages + [usual + 100, usual + 100], isRegion: true).isPolling)
+      // The way has become longer for ever, in steps in which it only seems late.
+      let longer = (0..<500).map { usual + $0 / 5 }
+      #expect(!throttle(afterAges: longer, isRegion: true).isPolling)
+    }
   }
 
   @Test func theThrottleDoesNotPollForOtherReasons() {

@@ -73,7 +73,9 @@ import Testing
     for (tool, arguments) in commands {
       let outcome = try Tools.run(tool, arguments + scene.region.option)
       #expect(
-        outcome.status != 0 && outcome.errors.contains("cannot write to region \"\(scene.name)\"")
+        outcome.status == 77
+          && outcome.errors.contains(
+            "cannot write to region \"\(scene.name)\", which is a copy of its centre")
           && outcome.errors.contains("run at the centre"),
         "\(tool) \(arguments): \(outcome.ending) \(outcome.errors)")
     }

@@ -75,6 +75,9 @@ struct HistoryOfYearsTests {
     Question("the newest page as of a time", .seconds(1)) {
       "/v1/quakes?as-of=\($0)-06-15T12:00:00Z&limit=100"
     },
+    Question("an event as of a time", .milliseconds(50)) {
+      "/v1/quakes?as-of=\($0)-06-15T12:00:00Z&code=ci\(versions / 50 * ($0 - YearsOfHistory.firstYear))"
+    },
     Question("figures of a month as of a time", .seconds(1)) {
       "/v1/stats?as-of=\($0)-06-15T12:00:00Z&from=\($0)-02-01&to=\($0)-03-01"
     },
