@@ -32,9 +32,4 @@ import Testing
     // After the last.
     #expect(fields.next().isNull)
   }
-
-  @Test func aCompositeValueMayBeNull() throws {
-    let result = try connection.execute("select null::pg_class", format: .binary)
-    #expect(CompositeFields(result.binary(0, 0)) == nil)
-  }
 }

@@ -132,15 +132,6 @@ import Testing
     #expect(try #require(connection).ask("select 1") == "1")
   }
 
-  @Test func theTimeLimitOfTheConnectionStringIsRespected() throws {
-    let silent = try SilentServer()
-    let deadline = Deadline(after: Tools.isSoak ? .seconds(5) : ToolProcess.patience)
-    let error = try failure(
-      "host=127.0.0.1 port=\(silent.port) connect_timeout=1", timeout: ToolProcess.patience * 2)
-    #expect(error.kind == .timeout)
-    #expect(!deadline.hasPassed)
-  }
-
   @Test(arguments: ["127.0.0.1", "127.0.0.1,127.0.0.1"])
   func connectingStopsWhenTheWakeDescriptorIsReadable(_ hosts: String) throws {
     let silent = try SilentServer()

@@ -59,22 +59,6 @@ import Testing
     #expect(try isUsable())
   }
 
-  @Test func copyOutWithoutRowsHasNone() throws {
-    #expect(try integers("select 1 where false -- with a comment at its end") == [])
-    #expect(try isUsable())
-  }
-
-  @Test func copyOutOfLongRowsNeedsMemoryForOneRow() throws {
-    var bytes = 0
-    try connection.copyOut(
-      "select repeat('x', 3000000) from generate_series(1, 100)", columns: 1
-    ) { rows in
-      while try rows.nextRow() { bytes += rows.value(0).bytes?.count ?? 0 }
-    }
-    #expect(bytes == 300_000_000)
-    #expect(try isUsable())
-  }
-
   @Test func copyOutEndsWithAnErrorAtARowAboveTheLimit() throws {
     let error = try #require(throws: PostgresError.self) {
       try connection.copyOut(

@@ -87,11 +87,6 @@ import Testing
     }
   }
 
-  @Test func copyInWithoutRowsInsertsNone() throws {
-    #expect(try connection.copyIn(Self.statement) { _ in } == 0)
-    #expect(try connection.ask("select count(*) from public.t") == "0")
-  }
-
   @Test func copyInWritesTextsShorterAndLongerThanItsBuffer() throws {
     // Around the buffer's 128 KiB, less the row's and the field's own bytes, and far over it.
     let sizes =
@@ -109,28 +104,6 @@ import Testing
     #expect(
       try connection.table("select length(a), a = repeat('é', length(a)) from public.t")
         == sizes.map { "\($0 / 2)|t" })
-  }
-
-  @Test func copyInWritesManyRowsAcrossManyBuffers() throws {
-    let count = try connection.copyIn(Self.statement) { writer in
-      for number in 0..<50_000 {
-        try writer.beginRow(columnCount: 7)
-        try writer.text("row \(number)")
-        try writer.int2(Int16(number % 100))
-        try writer.int4(Int32(number))
-        try writer.int8(Int64(number))
-        try writer.float8(Double(number))
-        try writer.timestamp(microseconds: Int64(number))
-        try writer.bool(number % 2 == 0)
-      }
-    }
-    #expect(count == 50_000)
-    #expect(
-      try connection.ask(
-        """
-        select count(*) from public.t where a = 'row ' || c and b = c % 100 and d = c and e = c
-          and f = '1970-01-01Z'::timestamptz + c * interval '1 microsecond' and g = (c % 2 = 0)
-        """) == "50000")
   }
 
   @Test func copyInWhoseBodyThrowsLeavesNothing() throws {
@@ -165,17 +138,6 @@ import Testing
     #expect(error.kind == .server)
     #expect(error.constraint == "t_a_short")
     #expect(try connection.ask("select count(*) from public.t") == "0")
-  }
-
-  @Test func copyInReportsARowWithTooFewColumns() throws {
-    let error = try #require(throws: PostgresError.self) {
-      try connection.copyIn(Self.statement) { writer in
-        try writer.beginRow(columnCount: 1)
-        try writer.null()
-      }
-    }
-    #expect(error.sqlState == "22P04")
-    #expect(try connection.ask("select 1") == "1")
   }
 
   @Test func copyInReportsAnErrorInItsStatement() throws {

@@ -84,11 +84,6 @@ import Testing
     }
   }
 
-  @Test func aServerErrorLeavesTheConnectionUsable() throws {
-    _ = try failure("select nothing")
-    #expect(try connection.ask("select 1") == "1")
-  }
-
   @Test func theServersEndOfAConnectionIsAConnectionLoss() throws {
     let other = try database.connect()
     #expect(

@@ -65,24 +65,6 @@ private let oddTexts = [
     #expect(error.sqlState == SQLState.characterNotInRepertoire)
     #expect(try connection.row("select 1", as: Int.self) == 1)
   }
-
-  @Test func aStatementIsPreparedOnceForAllValues() throws {
-    for number in 1...3 {
-      let next = try connection.row(
-        "select \(number)::bigint + 1", prepared: true, as: Int.self)
-      #expect(next == number + 1)
-    }
-    #expect(try connection.row("select count(*) from pg_prepared_statements", as: Int.self) == 1)
-  }
-
-  @Test func aCopiedStatementHasItsValuesAsLiterals() throws {
-    var texts: [String?] = []
-    let text = "it's $1"
-    try connection.copyOut("select \(text)::text || '$1' where\(1)=\(1)", columns: 1) { rows in
-      while try rows.nextRow() { texts.append(rows.value(0).text) }
-    }
-    #expect(texts == ["it's $1$1"])
-  }
 }
 
 @Suite struct SQLRowTests {
@@ -93,8 +75,6 @@ private let oddTexts = [
     database = try TestDatabase.empty()
     connection = try database.connect()
   }
-
-  private enum Colour: String, SQLDecodable, SQLEncodable { case red, green }
 
   @Test(arguments: [Connection.Format.text, .binary])
   func rowsAreReadByTheNamesOfTheirColumns(format: Connection.Format) throws {
@@ -107,15 +87,6 @@ private let oddTexts = [
     #expect(rows.map(\.0) == ["n1", "n2", "n3"])
     #expect(rows.map(\.1) == [1, 2, 3])
     #expect(rows.map(\.2) == [1, nil, 3])
-  }
-
-  @Test func enumerationsAreReadByTheirRawValues() throws {
-    let rows = try connection.rows(
-      "select * from unnest(array[\(Colour.green), 'red']) with ordinality", as: (Colour, Int).self)
-    #expect(rows.map(\.0) == [.green, .red])
-    try expectUnreadable("column \"colour\" has a value of another type") {
-      _ = try connection.row("select 'blue' as colour", as: Colour.self)
-    }
   }
 
   private func expectUnreadable(_ message: String, _ body: () throws -> Void) throws {

@@ -77,13 +77,4 @@ import Testing
     #expect(try connection.ask("show search_path") == path)
     #expect(try connection.ask("show work_mem") == "9MB")
   }
-
-  @Test func theSearchPathHidesObjectsInThePublicSchema() throws {
-    try database.connect().run(
-      "create function public.trap(bigint, text) returns text language sql as 'select ''trapped'''",
-      "create operator public.|| (leftarg = bigint, rightarg = text, function = public.trap)")
-    let psql = try database.psql("select 1::bigint || 'x'::text;")
-    #expect(psql.output == "trapped\n")
-    #expect(try database.connect().ask("select 1::bigint || 'x'::text") == "1x")
-  }
 }

@@ -31,13 +31,6 @@ import Testing
     #expect(try connection.ask("select 1") == "1")
   }
 
-  @Test func aStreamedQueryWithoutRowsNeverCallsItsBody() throws {
-    try connection.stream("select 1 where false") { _ in
-      Issue.record("there is no row")
-    }
-    #expect(try connection.ask("select 1") == "1")
-  }
-
   @Test func aStreamedQueryNeedsMemoryForAFewRows() throws {
     let other = try database.connect()
     let pid = Int64(connection.serverProcessID)
@@ -95,15 +88,6 @@ import Testing
     }
     #expect(error.sqlState == "22012")
     #expect(rows == 1999)
-    #expect(try connection.ask("select 1") == "1")
-  }
-
-  @Test func aStreamedQueryReportsAnErrorAtItsBeginning() throws {
-    let error = try #require(throws: PostgresError.self) {
-      try connection.stream("select\nnothing") { _ in }
-    }
-    #expect(error.sqlState == "42703")
-    #expect(error.line == 2)
     #expect(try connection.ask("select 1") == "1")
   }
 }

@@ -20,16 +20,6 @@ import Testing
     try other.ask("select count(*) from public.t")
   }
 
-  @Test func aTransactionIsCommittedWhenItsBodyReturns() throws {
-    let value = try connection.transaction {
-      try connection.run("insert into public.t values (1)")
-      #expect(try count() == "0")
-      return 7
-    }
-    #expect(value == 7)
-    #expect(try count() == "1")
-  }
-
   @Test func aTransactionIsRolledBackWhenItsBodyThrows() throws {
     #expect(throws: Stop.self) {
       try connection.transaction {
@@ -108,14 +98,5 @@ import Testing
     #expect(try modes(.readCommitted, readOnly: true) == ["read committed|on"])
     #expect(try modes(.repeatableRead, readOnly: false) == ["repeatable read|off"])
     #expect(try modes(.repeatableRead, readOnly: true) == ["repeatable read|on"])
-  }
-
-  @Test func aRepeatableReadTransactionSeesOneState() throws {
-    try connection.transaction(.repeatableRead, readOnly: true) {
-      #expect(try connection.ask("select count(*) from public.t") == "0")
-      try other.run("insert into public.t values (1)")
-      #expect(try connection.ask("select count(*) from public.t") == "0")
-    }
-    #expect(try connection.ask("select count(*) from public.t") == "1")
   }
 }

@@ -91,15 +91,6 @@ import Testing
     }
   }
 
-  @Test func aStreamThatIsCancelledFirstMakesNoConnection() async throws {
-    let stream = database.live.changes()
-    let task = Task {
-      withUnsafeCurrentTask { $0?.cancel() }
-      return try await stream.first(1) { $0.label }
-    }
-    await #expect(throws: CancellationError.self) { try await task.value }
-  }
-
   @Test func aCancelledStreamDeliversNothingMoreOfWhatItHasRead() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("a", 100)

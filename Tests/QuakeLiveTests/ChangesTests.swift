@@ -48,36 +48,6 @@ import Testing
     return filter
   }
 
-  @Test func anAlertPassesWhatItWaitsForAsOftenAsItsLimitAllows() async throws {
-    let connection = try database.test.connect()
-    for statement in [
-      """
-      insert into quake.quake (code, time, magnitude) values
-        ('large', now(), 6.5), ('old', now() - interval '2 hours', 7), ('grows', now(), 5.9),
-        ('small', now(), 5)
-      """,
-      "update quake.quake set magnitude = 6.1 where code = 'grows'",
-      "update quake.quake set magnitude = 6.3 where code = 'grows'",
-      "update quake.quake set magnitude = 6.8 where code = 'grows'",
-      "delete from quake.quake",
-    ] {
-      try connection.execute(SQL(trusted: statement))
-    }
-    var filter = Self.magnitude(6)
-    filter.newerThan = .seconds(3600)
-    filter.changeConditions.enters = true
-    filter.changeConditions.leaves = true
-    filter.changeConditions.magnitudeChange = 0.3
-    let expected = ["insert large", "update grows", "update grows", "delete large", "delete grows"]
-    let all = try await database.live.changes(EventQuery(filter), after: .beginning)
-      .first(expected.count) { "\($0.op.rawValue) \($0.code ?? "")" }
-    #expect(all.count == expected.count && Set(all) == Set(expected), "\(all)")
-    var limiter = RateLimiter(try #require(RateLimit(2, per: .seconds(86_400))))
-    let delivered = all.filter { _ in limiter.admits() }
-    #expect(delivered == Array(expected[..<2]))
-    #expect(limiter.heldBack == 3)
-  }
-
   @Test func changesContinueFromAnyPlaceAlsoWithinATransaction() async throws {
     let connection = try database.test.connect()
     try connection.insertQuakes("a", 3)
@@ -188,23 +158,6 @@ import Testing
       for try await _ in database.live.history().changes {}
     }
     #expect(answer?.message == error?.message && answer?.detail == error?.detail)
-  }
-
-  @Test func changesEndWithTheReasonForATokenOfAnotherHistory() async throws {
-    let connection = try database.test.connect()
-    try connection.insertQuakes("a")
-    let token = try await database.live.latestToken()
-    let foreign = try #require(ChangeToken(number: token.number, nonce: "00000000"))
-    let future = try #require(ChangeToken(number: token.number + 1, nonce: "00000000"))
-    for (wrong, problem) in [(foreign, .diverged), (future, .future)]
-      as [(ChangeToken, StoreError.TokenProblem)]
-    {
-      var iterator = database.live.changes(after: wrong).makeAsyncIterator()
-      let error = await #expect(throws: StoreError.self) { try await iterator.next() }
-      #expect(error?.kind == .token(problem))
-      // And that was the end.
-      #expect(try await iterator.next() == nil)
-    }
   }
 
   @Test func changesFailAtOnceWithoutAServerOrASchema() async throws {

@@ -75,22 +75,6 @@ import Testing
     for try await _ in live.pages(query) { Issue.record("there is no page") }
   }
 
-  @Test func eventsAreGroupedSummarisedAndDividedIntoSections() async throws {
-    let live = database.live
-    let groups = try await live.groups(query, by: .region)
-    #expect(groups.map(\.key) == [.text("Chile"), .text("Peru")])
-    #expect(groups.map(\.summary.count) == [67, 33])
-    let statistics = try await live.statistics(query, completeness: 3)
-    #expect(statistics.summary.count == 100 && statistics.summary.maximum == 6)
-    #expect(statistics.bValue?.events == 56 && statistics.bValue?.completeness == 3)
-    var query = query
-    query.limit = 70
-    let sections = try await live.sections(query, by: .place)
-    #expect(sections.map(\.key) == [.text("A, Chile"), .text("B, Chile"), .text("C, Peru")])
-    #expect(sections.map(\.events.count) == [34, 33, 3])
-    #expect(sections[0].events.first?.double(.magnitude) == 6)
-  }
-
   @Test func eventsAtAPointThatTheHistoryLacksAreAnError() async throws {
     var query = query
     query.asOf = .number(99)

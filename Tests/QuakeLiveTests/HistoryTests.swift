@@ -30,23 +30,6 @@ import Testing
         == Array(places.reversed().prefix(700)))
   }
 
-  @Test func pastTransactionsCodesAndCountsAreAnswered() async throws {
-    var request = HistoryQuery()
-    let sizes = try await Self.all(database.live.history(request).transactions) {
-      $0.changes.count
-    }
-    #expect(sizes == [2, 1_300, 1])
-    request.filter.operations = [.delete]
-    let history = database.live.history(request)
-    #expect(try await history.codes() == ["a1"])
-    #expect(try await history.count() == 1)
-    #expect(
-      try await Self.all(history.transactions) { $0.transaction.token }
-        == [try await database.live.latestToken()])
-    request.filter.operations = [.truncate]
-    #expect(try await Self.all(database.live.history(request).transactions) { _ in 0 } == [])
-  }
-
   @Test func aRequestBeyondTheHistorySaysTheReason() async throws {
     var request = HistoryQuery()
     request.after = .token(try #require(ChangeToken(number: 99, nonce: "00000000")))

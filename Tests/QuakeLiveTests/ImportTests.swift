@@ -53,23 +53,6 @@ import Testing
     }
   }
 
-  @Test func anImportOfAFileWritesNewEventsAndNothingTheSecondTime() async throws {
-    let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).geojson"
-    defer { unlink(path) }
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-    try FeedFileWriter(seed: 3, events: 300).write(to: descriptor)
-    close(descriptor)
-    let first = try await database.live.importFeed(path) {
-      $0.author = "map"
-    }
-    #expect(first.inserted == 300 && first.token != nil)
-    let second = try await database.live.importFeed(URL(fileURLWithPath: path))
-    #expect(second.inserted == 0 && second.unchanged == 300 && second.token == nil)
-    let authors = try database.test.connect().table(
-      "select distinct author from quake.change_transaction")
-    #expect(authors == ["map"])
-  }
-
   @Test func anImportOfAURLReadsTheFeedFromItsServer() async throws {
     var options = SimulatorOptions()
     options.events = 200

@@ -34,38 +34,6 @@ import Testing
     }
   }
 
-  @Test func aLiveListFollowsEachChange() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
-      try connection.insertQuakes("a", 3)
-      var iterator = database.live.live().makeAsyncIterator()
-      var update = try await iterator.next()
-      #expect(Self.codes(update) == ["a3", "a2", "a1"])
-      #expect(update?.difference.insertions == [0, 1, 2])
-      #expect(update?.generation == 0 && update?.reset == nil)
-      #expect(update?.token == (try HistoryReader.latestToken(over: connection)))
-
-      let writer = Self.whenWaiting(database) {
-        try $0.run("update quake.quake set magnitude = 6, felt = 3 where code = 'a2'")
-      }
-      update = try await iterator.next()
-      try writer.join()
-      #expect(update?.difference.modifications == [1])
-      #expect(update?.events[1].integer(.felt) == 3)
-      #expect(update?.generation == 1)
-
-      try connection.run("delete from quake.quake where code = 'a3'")
-      update = try await iterator.next()
-      #expect(update?.difference.deletions == [0])
-      try connection.run("truncate quake.quake")
-      update = try await iterator.next()
-      #expect(update?.events.isEmpty == true && update?.difference.deletions == [0, 1])
-      try connection.insertQuakes("b", 1)
-      #expect(Self.codes(try await iterator.next()) == ["b1"])
-    }
-  }
-
   @Test func aLiveListMakesOneDifferenceOfManyTransactions() async throws {
     let database = database
     try await OwnThread.run {

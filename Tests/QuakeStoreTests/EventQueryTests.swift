@@ -454,26 +454,4 @@ import Testing
       #expect(codes(section.events) == codes(try #require(expected[name])))
     }
   }
-
-  @Test func aQueryGroupsByTimesAndMagnitudesInTheirOrder() throws {
-    func keys(_ key: EventKey) throws -> [EventKey.Value?] {
-      var keys: [EventKey.Value?] = []
-      try EventQuery().groups(by: key, of: .depth, everyType: true, over: connection) {
-        keys.append($0.key)
-      }
-      return keys
-    }
-    #expect(
-      try keys(.magnitude(classWidth: 1)) == [-1, 0, 1, 2, 4, 7].map { .number($0) } + [nil])
-    #expect(
-      try keys(.magnitude(classWidth: 0.1)) == [-0.5, 0, 1.3, 2.5, 4.5, 7].map { .number($0) } + [
-        nil
-      ])
-    let days = (0..<10).map {
-      EventKey.Value.time(Timestamp(microseconds: 1_704_067_200_000_000 + $0 * 86_400_000_000))
-    }
-    #expect(try keys(.day) == days)
-    #expect(try keys(.month) == [days[0]])
-    #expect(try keys(.hour).count == 40)
-  }
 }

@@ -3,17 +3,6 @@ import Testing
 @testable import Postgres
 
 @Suite struct SQLTests {
-  @Test func statementsCanBeConcatenated() {
-    let first: SQL = "select 1"
-    #expect((first + " as one").text == "select 1 as one")
-    #expect([first, "2", "3"].joined(separator: ", ").text == "select 1, 2, 3")
-  }
-
-  @Test func aStatementKeepsCharactersBeyondASCII() {
-    let statement: SQL = "select 'é🌋'"
-    #expect(statement.text == "select 'é🌋'")
-  }
-
   @Test func parametersAreNumberedFromTheFirstToTheLastAlsoThoseOfAPart() {
     let condition: SQL = "a = \(1) or b = \("x")"
     let statement: SQL = "select \(true) from t where (\(sql: condition)) and c = \(nil as Int?)"

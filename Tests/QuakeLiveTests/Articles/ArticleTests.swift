@@ -57,15 +57,6 @@ import Testing
     try await openPrivateDatabase(in: home).check()
   }
 
-  @Test func aDatabaseThatIsAwayIsAnErrorInASentence() async throws {
-    let error = await #expect(throws: (any Error).self) {
-      try await strongEvents(
-        in: QuakeDatabase("host=/nonexistent dbname=quake", applicationName: "map"))
-    }
-    let text = try "\(#require(error))"
-    #expect(text.hasPrefix("could not connect to the database"), "\(text)")
-  }
-
   @Test func theCodeOfTheArticlesReadsAndChangesEvents() async throws {
     try connection.insertQuakes("small", magnitude: 5)
     try connection.insertQuakes("large", magnitude: 7)

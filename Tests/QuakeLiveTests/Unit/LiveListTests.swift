@@ -56,29 +56,6 @@ import Testing
     return list
   }
 
-  @Test func aListBeginsInItsOrderAsInsertions() {
-    var list = Self.list(.newestFirst)
-    let difference = list.apply(
-      NetChanges(replacingAllWith: ["d": 10, "b": 30, "a": 40].map { Self.quake($0, time: $1) }))
-    #expect(Self.codes(list) == "abd")
-    #expect(difference.insertions == [0, 1, 2])
-    #expect(difference.deletions.isEmpty && difference.modifications.isEmpty)
-  }
-
-  @Test func aListGivesOldIndicesForDeletionsAndNewOnesForTheRest() {
-    var list = Self.fourEvents()
-    let difference = Self.apply(
-      [
-        Self.change("b", to: nil), Self.change("x", to: Self.quake("x", time: 50)),
-        Self.change("c", to: Self.quake("c", time: 20, place: "here")),
-      ], to: &list)
-    #expect(Self.codes(list) == "xacd")
-    #expect(difference.deletions == [1])
-    #expect(difference.insertions == [0])
-    #expect(difference.modifications == [2])
-    #expect(difference.moves.isEmpty)
-  }
-
   @Test func aListMovesAnEventOnlyWhenItPassesAnother() {
     var list = Self.fourEvents()
     var difference = Self.apply([Self.change("c", to: Self.quake("c", time: 15))], to: &list)
@@ -97,52 +74,6 @@ import Testing
       ], to: &list)
     #expect(Self.codes(list) == "abcd")
     #expect(difference.moves.count == 1 && difference.modifications.count == 1)
-  }
-
-  @Test func aListHasNoDifferenceAfterChangesThatCancelOut() {
-    var list = Self.fourEvents()
-    let b = list.events[1]
-    let difference = Self.apply(
-      [
-        Self.change("b", to: nil), Self.change("b", to: b),
-        Self.change("x", to: Self.quake("x")), Self.change("x", to: nil),
-        Self.change("c", to: Self.quake("c", time: 99)),
-        Self.change("c", to: Self.quake("c", time: 20)),
-      ], to: &list)
-    #expect(difference.isEmpty)
-    // Nor of a truncate after which all came back, as after a restore.
-    let all = list.events.map { Self.change($0.text(.code), to: $0) }
-    #expect(Self.apply([Self.change(nil, to: nil)] + all, to: &list).isEmpty)
-    #expect(Self.codes(list) == "abcd")
-  }
-
-  @Test func aListIsEmptyAfterATruncateButForWhatCameAfterIt() {
-    var list = Self.fourEvents()
-    let difference = Self.apply(
-      [
-        Self.change("x", to: Self.quake("x")), Self.change(nil, to: nil),
-        Self.change("b", to: Self.quake("b", time: 30)), Self.change("y", to: Self.quake("y")),
-        Self.change("a", to: nil),
-      ], to: &list)
-    #expect(Self.codes(list) == "by")
-    #expect(difference.deletions == [0, 2, 3] && difference.insertions == [1])
-    #expect(difference.modifications.isEmpty)
-  }
-
-  @Test func aListHasAnEventWhileItMeetsTheFilter() {
-    var filter = EventFilter()
-    filter.minimumMagnitude = 5
-    var list = Self.list(.greatestFirst)
-    #expect(
-      Self.apply([Self.change("a", to: Self.quake("a", magnitude: 4))], to: &list, filter: filter)
-        .isEmpty)
-    #expect(
-      Self.apply([Self.change("a", to: Self.quake("a", magnitude: 5))], to: &list, filter: filter)
-        .insertions == [0])
-    #expect(
-      Self.apply([Self.change("a", to: Self.quake("a", magnitude: 4))], to: &list, filter: filter)
-        .deletions == [0])
-    #expect(list.events.isEmpty)
   }
 
   @Test func aListOrdersMagnitudesAsPostgreSQLDoes() {

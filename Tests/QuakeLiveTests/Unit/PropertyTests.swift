@@ -29,13 +29,6 @@ import Testing
     #expect(!quake.has(.magnitude) && !quake.has(.ids) && !quake.has(.tsunami))
   }
 
-  @Test func anEventHasDates() throws {
-    let time = try #require(Timestamp(iso8601: "2026-11-22T10:11:12.123456Z"))
-    #expect(abs(time.date.timeIntervalSince1970 - 1_795_342_272.123456) < 1e-6)
-    #expect(Timestamp(time.date) == time)
-    #expect(Timestamp(Date(timeIntervalSince1970: -0.5)).microseconds == -500_000)
-  }
-
   @Test func valuesAreCodableByTheirTextsAndTheNamesOfTheirColumns() throws {
     func copy<Value: Codable>(_ value: Value) throws -> Value {
       try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))

@@ -101,14 +101,6 @@ import Testing
     }
   }
 
-  @Test func modulesImportEachOtherByRelativePaths() throws {
-    for name in scripts {
-      for module in Self.imports(of: name, try text(name)) {
-        #expect(scripts.contains(module), "\(name) imports \(module)")
-      }
-    }
-  }
-
   /// Links that a person follows are allowed; the page itself asks no other server for anything.
   @Test func noFileAsksAnotherServer() throws {
     // Names of formats, and the agencies and licences that texts link to.

@@ -21,19 +21,6 @@ import Testing
       events.map(\.id) == ["\(tokens[0])-1", "\(tokens[0])-2", tokens[0], tokens[1]])
   }
 
-  @Test func theDataIsWhatQuakeWatchPrints() throws {
-    let server = try ProbedServer()
-    let client = try server.client()
-    _ = try client.expect("heartbeat")
-    try server.insert("a")
-    let change = try JSONLine(client.expect("message").data)
-    #expect(
-      change.keys == [
-        "token", "position", "op", "code", "changed", "old", "new", "transaction",
-      ])
-    #expect(change["new"]?.double("magnitude") == 1)
-  }
-
   @Test func aClientResumesWithinATransactionFromMemoryAndFromTheDatabase() throws {
     let database = try TestDatabase()
     try database.connect().run(
@@ -58,16 +45,6 @@ import Testing
     }
     #expect(other.streams.statistics.backlogs > 0)
     #expect(server.streams.statistics.backlogs == 0)
-  }
-
-  @Test func aClientReadsTheWholeHistory() throws {
-    let server = try ProbedServer()
-    for count in [1, 700, 2, 1500] { try server.insert("e\(count)x", count) }
-    let client = try server.client(after: "0")
-    let history = try server.history()
-    #expect(try client.changes(history.count) == history)
-    try server.insert("new")
-    #expect(try client.changes(1) == Array(server.history().suffix(1)))
   }
 
   @Test func aFilteredClientGetsItsChangesAndMovesOnByHeartbeats() throws {
@@ -100,18 +77,6 @@ import Testing
     }
   }
 
-  @Test func theIDAfterAPartOfATransactionThatPassesIsWithinIt() throws {
-    let server = try ProbedServer()
-    var order = StreamOrder()
-    order.filter.maximumMagnitude = 2
-    let client = try server.client(order)
-    _ = try client.expect("heartbeat")
-    try server.insert("a", 5)
-    _ = try client.changes(2)
-    let token = try server.database.value("select quake.latest_token()")
-    #expect(client.lastID == "\(token)-2")
-  }
-
   @Test func aSnapshotComesBeforeItsChanges() throws {
     let server = try ProbedServer()
     try server.insert("a", 3)
@@ -130,16 +95,6 @@ import Testing
     #expect(try client.expect("heartbeat").id == token)
     try server.insert("b")
     #expect(try client.changes(1) == Array(server.history().suffix(1)))
-  }
-
-  @Test func anEmptySnapshotEndsInAHeartbeat() throws {
-    let server = try ProbedServer()
-    var order = StreamOrder()
-    order.start = .snapshot
-    let client = try server.client(order)
-    _ = try client.expect("reset")
-    #expect(try client.expect("heartbeat").id == "0")
-    #expect(server.streams.statistics.resets == 0)
   }
 
   /// What a client does that keeps a list as the manual shows it.
@@ -200,16 +155,6 @@ import Testing
         #expect(client.rest == "")
       }
     }
-  }
-
-  @Test func linesAreTheDataOfTheEvents() throws {
-    let server = try ProbedServer()
-    var order = StreamOrder()
-    order.form = .lines
-    let (lines, events) = (try server.client(order), try server.client())
-    for client in [lines, events] { _ = try client.next() }
-    try server.insert("a", 3)
-    for _ in 0..<3 { #expect(try lines.next()?.data == events.next()?.data) }
   }
 
   // MARK: - Long polls

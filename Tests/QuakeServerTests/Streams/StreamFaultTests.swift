@@ -128,17 +128,6 @@ import Testing
     #expect(try client.changes(5).count == 5)
   }
 
-  @Test func clientsThatLeaveAreForgotten() throws {
-    let server = try ProbedServer()
-    var clients = try (0..<50).map { _ in try server.client() }
-    for client in clients { _ = try client.expect("heartbeat") }
-    try eventually("50 are there") { server.streams.statistics.clients == 50 }
-    clients.removeLast(30)
-    try eventually("30 have left") { server.streams.statistics.clients == 20 }
-    try server.insert("a", 2)
-    for client in clients { _ = try client.changes(2) }
-  }
-
   @Test func streamsGoOnAfterTheDatabaseWasLost() throws {
     let server = try ProbedServer()
     let client = try server.client()

@@ -211,17 +211,6 @@ import Testing
     }
   }
 
-  @Test func theEndOfTheServerIsTold() throws {
-    let server = try ProbedServer()
-    let socket = try Socket(server.streams, StreamOrder())
-    #expect(try socket.next()?.opcode == 9)
-    server.streams.stop(within: ToolProcess.patience)
-    let frame = try #require(try socket.next())
-    #expect(frame.opcode == 8)
-    #expect(frame.payload == [3, 233])  // 1001: going away
-    #expect(try socket.next() == nil)
-  }
-
   @Test(
     arguments: [
       ([:], "WebSocket"), (["Upgrade": "websocket", "Connection": "keep-alive, Upgrade"], "13"),
@@ -274,30 +263,5 @@ import Testing
     #expect(send(socket.descriptor, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count)
     while try socket.next() != nil {}
     try eventually("the client is forgotten") { server.streams.statistics.clients == 0 }
-  }
-
-  @Test func pingsWithinABacklogAreAnsweredBetweenItsFrames() throws {
-    var settings = StreamSettings.patient
-    settings.socketBuffer = 8192
-    let writer = try ProbedServer()
-    try writer.insert("a", 2000)
-    // Another server has nothing in memory.
-    let server = try ProbedServer(settings, on: writer.database)
-    var order = StreamOrder()
-    order.start = .after(HistoryCursor(token: .beginning))
-    let socket = try Socket(server.streams, order)
-    var (cursors, pongs, early) = (Set<String>(), 0, 0)
-    while cursors.count < 2000 || pongs < 20 {
-      let frame = try #require(try socket.next())
-      if frame.opcode == 10 {
-        pongs += 1
-        if cursors.count < 2000 { early += 1 }
-      }
-      guard frame.opcode == 1 else { continue }
-      let line = try JSONLine(String(decoding: frame.payload, as: UTF8.self))
-      #expect(cursors.insert(line.string("cursor") ?? "").inserted)
-      if cursors.count % 100 == 0 { socket.send(9, [1]) }
-    }
-    #expect(cursors.count == 2000 && pongs == 20 && early > 0)
   }
 }

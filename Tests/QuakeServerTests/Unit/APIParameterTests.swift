@@ -13,19 +13,6 @@ import Testing
     return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
   }
 
-  @Test func everyOperationHasANameOfItsOwn() throws {
-    let names = Self.routes.map(\.operation.id)
-    #expect(Set(names).count == names.count)
-    for route in Self.routes {
-      #expect(!route.operation.answers.isEmpty && !route.operation.summary.isEmpty)
-      for parameter in route.operation.parameters {
-        #expect(!parameter.summary.contains("--"), "\(parameter.name): \(parameter.summary)")
-        // A client follows links to pages.
-        #expect(parameter.name != "page")
-      }
-    }
-  }
-
   @Test func everySchemaThatAnAnswerNamesExists() throws {
     let document = try document(Self.routes)
     let components = try #require(document["components"] as? [String: Any])

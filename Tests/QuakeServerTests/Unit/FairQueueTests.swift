@@ -16,17 +16,6 @@ import Testing
     #expect(queue.count == 0 && queue.take() == nil)
   }
 
-  @Test func theElementsOfAnOwnerAreCounted() {
-    var queue = FairQueue<Int>()
-    for number in 0..<1500 { queue.add(number, of: "a") }
-    queue.add(1, of: "b")
-    for taken in 0..<1501 {
-      #expect(queue.count(of: "a") + queue.count(of: "b") == 1501 - taken)
-      _ = queue.take()
-    }
-    #expect(queue.count(of: "a") == 0 && queue.count(of: "c") == 0)
-  }
-
   @Test func anOwnerAtItsLimitIsSkipped() {
     var queue = FairQueue<Int>()
     queue.add(1, of: "a")

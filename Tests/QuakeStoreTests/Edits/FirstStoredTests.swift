@@ -37,18 +37,6 @@ import Testing
     #expect(try scene.historyAgrees())
   }
 
-  @Test func aRowInsertedAnewHasAnotherTimeOfFirstStorage() throws {
-    let scene = try EditScene()
-    let insert = "insert into quake.quake (code, time) values ('e1', '2026-01-01Z')"
-    try scene.connection.run(insert)
-    let before = try scene.latest()
-    try scene.connection.run("delete from quake.quake", insert)
-    #expect(
-      try scene.connection.table(
-        "select op, code, changed from quake.difference($1, quake.latest_token())",
-        [.text("\(before)")]) == ["update|e1|{first_stored}"])
-  }
-
   @Test func theTimeOfFirstStorageOfOldEventsComesFromTheHistory() throws {
     let database = try TestDatabase.empty()
     let connection = try database.connect()

@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func foreignAdvisoryLocksDoNotDelayCommits(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     let outsider = try outsider(database)
@@ -54,7 +54,7 @@ import Testing
     #expect(try connection.latestToken().number == 1)
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func theCommitLockAndMaintenanceDoNotBlockEachOther(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     try connection.run("begin")
@@ -80,7 +80,7 @@ import Testing
       SQL(trusted: parts.joined(separator: "pg_notification_queue_usage() < 0")))
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aTransactionThatChangedEventsCannotBePrepared(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     for isFull in [false, true] {
@@ -99,7 +99,7 @@ import Testing
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aFullNotificationQueueCostsTheNotificationNotTheCommit(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     let listener = try database.connect()

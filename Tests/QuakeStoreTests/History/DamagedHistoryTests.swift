@@ -7,7 +7,7 @@ import Testing
 
 /// Every way to read a history ends with *diverged* where the history is damaged.
 @Suite struct DamagedHistoryTests {
-  @Test(arguments: HistoryDamage.allCases, ServerVersion.present)
+  @Test(arguments: HistoryDamage.allCases, ServerVersion.usual)
   func everyReaderFindsTheDamage(_ damage: HistoryDamage, _ version: ServerVersion) throws {
     for round in 0..<(!Tools.isSoak ? 2 : version == .main ? 100 : 20) {
       let history = try DamagedHistory(damage, round: round, on: version)

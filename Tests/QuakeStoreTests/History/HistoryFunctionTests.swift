@@ -18,13 +18,6 @@ import Testing
     }
   }
 
-  @Test func thereIsNoNewestTokenBeforeTheFirstChange() throws {
-    #expect(try connection.ask("select quake.latest_token()") == "0")
-    #expect(try connection.ask("select quake.token_number('0')") == "0")
-    #expect(try connection.ask("select count(*) from quake.changes_since('0')") == "0")
-    #expect(try connection.ask("select count(*) from quake.as_of('0')") == "0")
-  }
-
   @Test func historyFunctionsRefuseAMalformedToken() throws {
     for token in [
       "", "1", "1.", "01.9f3ac2d1", "+1.9f3ac2d1", "1.9F3AC2D1", "1.9f3ac2d", "1.9f3ac2d1 ",
@@ -45,7 +38,7 @@ import Testing
     #expect(try failure(token: nil).sqlState == "QK001")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func historyFunctionsNameATokenOfAnotherHistoryOrAFutureOne(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()

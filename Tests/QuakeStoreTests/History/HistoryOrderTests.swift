@@ -36,34 +36,6 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test func anOpenTransactionHoldsUpNoOthers() throws {
-    try connection.run("begin")
-    try connection.insertQuakes("a")
-    other.answerTimeout = ToolProcess.patience
-    try other.insertQuakes("b")
-    try other.run("delete from quake.quake where code = 'b'")
-    try connection.run("commit")
-    #expect(
-      try connection.historyLines() == ["1:0 insert b", "2:0 delete b", "3:0 insert a"])
-  }
-
-  @Test func versionsOfOneEventFollowTransactionsThatWaitForEachOther() throws {
-    try connection.insertQuakes("a", magnitude: 1)
-    try connection.run("begin", "update quake.quake set magnitude = 2")
-    let database = database
-    let waiter = BackgroundThread {
-      let third = try database.connect(applicationName: "third")
-      try third.run("update quake.quake set magnitude = magnitude + 10")
-    }
-    #expect(try other.waitUntilBlocked(applicationName: "third"))
-    try connection.run("commit")
-    try waiter.join()
-    #expect(
-      try connection.table(
-        "select (old).magnitude, (new).magnitude from quake.changes_since('0') offset 1")
-        == ["1|2", "2|12"])
-  }
-
   /// Were the order of commits kept by anything that serializable transactions read, distinct events
   /// would make them fail each other.
   @Test func serializableWritersOfDifferentEventsDoNotFailEachOther() throws {

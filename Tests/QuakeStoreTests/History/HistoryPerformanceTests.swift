@@ -113,13 +113,6 @@ import Testing
         "select updated from quake.change_transaction order by token desc limit 1") == "20000")
   }
 
-  @Test func noRowsOfRunningTransactionsAreLeftBehind() throws {
-    for number in 0..<200 {
-      try connection.run("update quake.quake set felt = \(number) where code = 'p0'")
-    }
-    #expect(try connection.ask("select count(*) from quake.change_pending") == "0")
-  }
-
   /// Rows of 6 kB: pages of 500 of them are too large, and each that is read in vain takes as long as one in use.
   @Test func longTextsAreNotReadTwoAtATime() throws {
     try connection.run(

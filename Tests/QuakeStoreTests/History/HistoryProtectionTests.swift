@@ -9,7 +9,7 @@ import Testing
     return (database, try database.connect())
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aChangedPendingSettingCannotFalsifyTheHistory(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     let victim = try database.connect()
@@ -38,7 +38,7 @@ import Testing
         == ["16|7"])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aSessionCannotClaimTheImportOfAnother(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     defer { withExtendedLifetime(database) {} }
@@ -142,7 +142,7 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func triggerFunctionsOfTheHistoryServeNoOtherTables(_ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     defer { withExtendedLifetime(database) {} }

@@ -224,18 +224,6 @@ import Testing
     return problem
   }
 
-  @Test func aHistoryQueryCountsEverythingInItsTransactions() throws {
-    try connection.transaction {
-      try connection.insertQuakes("a", "b", "c")
-      try connection.run("update quake.quake set felt = 1 where code <> 'c'")
-      try connection.run("delete from quake.quake where code = 'a'", "truncate quake.quake")
-    }
-    let transaction = try #require(try changes(HistoryQuery()).first).transaction
-    #expect(
-      transaction.counts == ChangeCounts(inserted: 3, updated: 2, deleted: 1, truncated: 1))
-    #expect(transaction.changeCount == 7)
-  }
-
   @Test func aHistoryQueryIsBoundedByTimesOfCommit() throws {
     try connection.insertQuakes("a", "b", "c", "d")
     // Minutes apart, as a clock would have them.
@@ -291,18 +279,6 @@ import Testing
       request.upTo = bound
       #expect(try problem(request) == expected, "\(bound)")
     }
-  }
-
-  @Test func aHistoryQueryHasNothingOfAnEmptyHistory() throws {
-    var request = HistoryQuery()
-    for order in [HistoryQuery.Order.ascending, .descending] {
-      request.order = order
-      #expect(try codes(request) == [])
-      request.filter.codes = ["a"]
-      #expect(try codes(request) == [])
-      request.filter.codes = nil
-    }
-    #expect(try request.count(over: connection) == 0)
   }
 
   @Test func aHistoryQueryDoesNotSeeLaterCommits() throws {

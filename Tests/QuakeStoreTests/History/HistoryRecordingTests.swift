@@ -56,23 +56,6 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test func theHistoryRecordsTheEventBeforeAndAfter() throws {
-    try connection.insertQuakes("a", magnitude: 5)
-    try connection.run(
-      "update quake.quake set magnitude = null, felt = 3 where code = 'a'",
-      "delete from quake.quake where code = 'a'", "truncate quake.quake")
-    #expect(
-      try connection.table(
-        """
-        select op, (old).code, (old).magnitude, (old).felt, (new).code, (new).magnitude, (new).felt,
-               old is null, new is null
-          from quake.changes_since('0')
-        """)
-        == [
-          "insert||||a|5||t|f", "update|a|5||a||3|f|f", "delete|a||3||||f|t", "truncate|||||||t|t",
-        ].map { $0.replacing("|f|f", with: "|f|f") })
-  }
-
   @Test func theHistoryNamesEveryChangedColumn() throws {
     try connection.insertQuakes("a")
     let columns = try connection.table(
@@ -188,25 +171,6 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test func onlyTheKeptChangesOfExceptionBlocksAreRecorded() throws {
-    try connection.run(
-      """
-      do $$
-      begin
-        for i in 1..5 loop
-          begin
-            insert into quake.quake (code, time) values ('e' || i, now());
-            if i % 2 = 0 then raise 'undo'; end if;
-          exception when raise_exception then null;
-          end;
-        end loop;
-      end $$
-      """)
-    #expect(
-      try connection.historyLines() == ["1:0 insert e1", "1:1 insert e3", "1:2 insert e5"])
-    #expect(try connection.historyFaults() == [])
-  }
-
   @Test func anUpsertIsRecordedAsInsertsAndUpdates() throws {
     try connection.insertQuakes("a", "b", magnitude: 5)
     try connection.run(
@@ -279,12 +243,6 @@ import Testing
           "é \"x\"|why|some program|quake|\(pid)|t|t|t", "||some program|quake|\(pid)|t|t|t",
           "session|||quake|\(pid)|t|t|t",
         ])
-  }
-
-  @Test func eachTransactionHasItsOwnNonce() throws {
-    for number in 0..<50 { try connection.insertQuakes("n\(number)") }
-    #expect(
-      try connection.ask("select count(distinct nonce) from quake.change_transaction") == "50")
   }
 
   @Test func immediateConstraintsRecordEachStatementForItself() throws {

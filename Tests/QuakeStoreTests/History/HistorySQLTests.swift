@@ -74,33 +74,6 @@ import Testing
     }
   }
 
-  @Test func sqlLeavesOutChangesThatComeToNothing() throws {
-    try connection.insertQuakes("stays", "goes", "returns", "returns otherwise", "moves")
-    let before = try connection.latestToken().description
-    try connection.insertQuakes("comes and goes")
-    try connection.run(
-      "delete from quake.quake where code in ('comes and goes', 'goes', 'returns')",
-      "update quake.quake set felt = 1 where code = 'moves'",
-      "update quake.quake set felt = null where code = 'moves'")
-    try connection.insertQuakes("returns")
-    try connection.run("truncate quake.quake")
-    try connection.insertQuakes("stays", "returns", "moves", "new")
-    try connection.insertQuakes("returns otherwise", magnitude: 6)
-    let lines = try connection.table(
-      """
-      select op, code, changed, (old).magnitude, (new).magnitude
-        from quake.difference($1, quake.latest_token())
-      """, [.text(before)])
-    #expect(
-      lines == [
-        "delete|goes|{}|5|", "insert|new|{}||5", "update|returns otherwise|{magnitude}|5|6",
-      ])
-    #expect(
-      try connection.table(
-        "select op, code from quake.difference(quake.latest_token(), $1)", [.text(before)])
-        == ["insert|goes", "delete|new", "update|returns otherwise"])
-  }
-
   @Test func sqlRefusesTokensOfAnotherHistory() throws {
     try connection.insertQuakes("a", "b")
     let good = try connection.latestToken().description

@@ -180,7 +180,7 @@ import Testing
     #expect(try retention.purge(before: .age(.seconds(3600))).floor == all[1])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func durableCursorsHoldBackAPurgeUpToTheLimit(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()

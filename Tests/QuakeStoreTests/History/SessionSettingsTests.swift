@@ -128,68 +128,6 @@ import Testing
     #expect(try asking.historyFaults() == [])
   }
 
-  /// Settings of a session, as they are written in `PGOPTIONS`, and for a role or a database.
-  private static let hostile = [
-    ("standard_conforming_strings", "off"), ("DateStyle", "German"),
-    ("TimeZone", "America/New_York"),
-    ("IntervalStyle", "sql_standard"), ("extra_float_digits", "-15"), ("bytea_output", "escape"),
-    ("array_nulls", "off"), ("transform_null_equals", "on"), ("row_security", "off"),
-    ("default_transaction_isolation", "serializable"), ("quote_all_identifiers", "on"),
-  ]
-
-  /// What a client of any kind writes.
-  private static let script = """
-    begin;
-    insert into quake.quake (code, source, magnitude, time) values ('a', 's', 1, '2026-11-20');
-    insert into quake.quake (code, source, magnitude, time) values ('b', 's', 1, '2026-11-20');
-    update quake.quake set magnitude = 2 where code in ('a', 'b');
-    delete from quake.quake where code = 'b';
-    commit;
-    """
-
-  @Test func settingsOfDatabaseRoleAndEnvironmentChangeNothing() throws {
-    let role = "settings_\(database.name)"
-    try connection.run("create role \(role) login superuser")
-    defer {
-      _ = try? TestDatabase.empty().connect().run("drop role \(role)")
-    }
-    func check(_ environment: [String: String], _ more: String) throws {
-      try connection.run("delete from quake.quake")
-      func transactions() throws -> Int {
-        Int(try connection.ask("select count(*) from quake.change_transaction") ?? "") ?? -1
-      }
-      let before = try transactions()
-      try database.psql(
-        Self.script, options: ["-d", database.conninfo + more], environment: environment)
-      #expect(try transactions() == before + 1)
-      // An import writes its transaction under the settings that Quake's statements need.
-      let own = try Connection(
-        ConnectionSettings(database.conninfo + more, applicationName: "tests"))
-      var source = FakeSource([EventRecord("us1"), EventRecord("us2")])
-      let report = try Importer(
-        connection: own,
-        options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-      ).run(from: &source)
-      #expect(report.inserted == 2)
-      #expect(try transactions() == before + 2)
-      for (name, _) in Self.hostile {
-        #expect(
-          try own.ask("select pg_catalog.current_setting('\(name)')")
-            == connection.ask("select pg_catalog.current_setting('\(name)')"), "\(name)")
-      }
-    }
-    let options = Self.hostile.map { "-c \($0.0)=\($0.1)" }.joined(separator: " ")
-    try check(["PGOPTIONS": options], " options='\(options)'")
-    for (name, value) in Self.hostile {
-      try connection.run("alter role \(role) set \(name) = '\(value)'")
-    }
-    try check([:], " user=\(role)")
-    for (name, value) in Self.hostile {
-      try connection.run("alter database \(database.name) set \(name) = '\(value)'")
-    }
-    try check([:], "")
-  }
-
   @Test func noFunctionHasABackslash() throws {
     #expect(
       try connection.table(

@@ -14,8 +14,6 @@ import Testing
     connection = try database.connect()
   }
 
-  private struct Stop: Error {}
-
   @Test func aSnapshotIsTheListAtATokenWhateverIsWrittenMeanwhile() throws {
     try connection.run(
       """
@@ -70,25 +68,5 @@ import Testing
     #expect(token == before)
     #expect(codes.sorted { $0 ?? "" < $1 ?? "" } == ["a", "b"])
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
-  }
-
-  @Test func aSnapshotOfAnEmptyStoreBeginsAtTheBeginning() throws {
-    var token: ChangeToken?
-    try Snapshot.read(over: connection, begin: { token = $0 }) { _ in
-      Issue.record("there is no event")
-    }
-    #expect(token == .beginning)
-  }
-
-  @Test func aSnapshotWhoseTakerThrowsLeavesTheConnectionUsable() throws {
-    try connection.insertQuakes("a", "b")
-    #expect(throws: Stop.self) {
-      try Snapshot.read(over: connection, begin: { _ in }) { _ in throw Stop() }
-    }
-    #expect(throws: Stop.self) {
-      try Snapshot.read(over: connection, begin: { _ in throw Stop() }) { _ in }
-    }
-    try connection.insertQuakes("c")
-    #expect(try connection.ask("select count(*) from quake.quake") == "3")
   }
 }

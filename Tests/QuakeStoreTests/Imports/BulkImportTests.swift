@@ -248,22 +248,6 @@ import Testing
     #expect(try connection.ask("select count(*) from quake.absence") == "0")
   }
 
-  @Test(arguments: [false, true])
-  func aBulkImportOfNothingButRejectsIsRefused(isReopenable: Bool) throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    _ = try load([.record(EventRecord("c1"))], generated: Self.before, into: connection)
-    var source = FakeSource([.reject(.numbered(1)), .reject(.numbered(2))], generated: Self.now)
-    let error = #expect(throws: ImportRefusal.self) {
-      try Importer(connection: connection, options: options())
-        .run(from: &source, reopen: reopen(isReopenable ? .reopenable : .once))
-    }
-    let report = try #require(error?.report)
-    #expect(report.seen == 2 && report.rejected == 2)
-    #expect(report.id == nil && !report.isComplete)
-    #expect(try connection.ask("select count(*) from quake.import") == "1")
-  }
-
   @Test func aBulkImportHoldsNoMoreRejectsThanRecords() throws {
     let reject = ImportReject(
       place: "record 1", reason: "It is odd.", raw: String(repeating: "x", count: 10_000))
@@ -362,19 +346,6 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
-  @Test func aBulkImportKeepsAnEventApartThatFollowsAClaimOfItsID() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    var records = (0..<3_000).map { wide("c\($0)") }
-    records[0] = wide("c0", ids: ",c0,c2500,x1,")
-    let report = try load(records.map { .record($0) }, generated: Self.now, into: connection)
-    #expect(report.inserted == 3_000 && report.superseded == 0)
-    #expect(try connection.table("select id, code from quake.quake_alias") == ["x1|c0"])
-    #expect(
-      try connection.ask("select count(*) from quake.quake where superseded_by is not null") == "0")
-    #expect(try connection.historyFaults() == [])
-  }
-
   @Test func aBulkImportKeepsEventsApartThatOthersClaim() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
@@ -408,37 +379,6 @@ import Testing
     #expect(
       try connection.table("select code, superseded_by from quake.quake order by code")
         == ["x|y", "y|"])
-    #expect(try connection.historyFaults() == [])
-  }
-
-  @Test func aBulkImportTakesTheLastRecordOfACode() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    var records = (0..<6_000).map { wide("c\($0)") }
-    _ = try load(records.map { .record($0) }, generated: Self.before, into: connection)
-    let revised = wide("c4500", magnitude: 6)
-    records.insert(revised, at: 3_200)
-    records.append(wide("c4600", magnitude: 6))
-    let report = try load(
-      records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 3_001)
-    #expect(report.updated == 3 && report.unchanged == 5_999)
-    #expect(
-      try connection.table("select code from quake.quake where magnitude = 6") == ["c4600"])
-    #expect(try connection.historyFaults() == [])
-  }
-
-  @Test func aBulkImportCountsTheDuplicatesOfAFeedWhereverTheyAre() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    let records = (0..<2_000).map { wide("c\($0)") }
-    let report = try load(
-      (records + [EventRecord("c1999", magnitude: 8), EventRecord("c3", magnitude: 9)])
-        .map { .record($0) }, generated: Self.now, into: connection)
-    #expect(report.inserted == 2_000 && report.duplicate == 2)
-    #expect(
-      try connection.table(
-        "select code, magnitude from quake.quake where magnitude > 5 order by code")
-        == ["c1999|8", "c3|9"])
     #expect(try connection.historyFaults() == [])
   }
 

@@ -54,34 +54,6 @@ import Testing
     #expect(again.token == nil && again.superseded == 0 && again.unchanged == 1)
   }
 
-  @Test func anIdentityFollowsItsPreferredIDBackAndToAThird() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), hour: 1)
-    _ = try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
-    let back = try apply(EventRecord("a", ids: ",a,b,"), hour: 3)
-    #expect(back.restored == 1 && back.superseded == 1)
-    #expect(try rows() == ["a|-", "b|a"])
-    #expect(try found("a", "b") == ["a", "a"])
-    _ = try apply(EventRecord("c", ids: ",c,a,"), hour: 4)
-    #expect(try rows() == ["a|c", "b|c", "c|-"])
-    #expect(try found("a", "b", "c") == ["c", "c", "c"])
-    #expect(
-      try connection.table("select id, code from quake.quake_alias order by id")
-        == ["a|c", "b|c"])
-  }
-
-  @Test func aSplitUndoesAnIdentity() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
-    _ = try apply(EventRecord("a", ids: ",a,b,"), hour: 2)
-    #expect(try rows() == ["a|-", "b|a"])
-    let report = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 3)
-    #expect(report.restored == 1)
-    #expect(try rows() == ["a|-", "b|-"])
-    #expect(try found("a", "b") == ["a", "b"])
-    // A snapshot that has records of both splits them, too, whatever ids they have.
-    _ = try apply(EventRecord("a", ids: ",a,b,"), EventRecord("b", ids: ",b,"), hour: 4)
-    #expect(try rows() == ["a|-", "b|-"])
-  }
-
   private func marks() throws -> [String] {
     try connection.table(
       """
@@ -214,15 +186,6 @@ import Testing
     #expect(
       try connection.table("select code from quake.current_quake where code in ('b', 'new1')")
         == ["b"])
-  }
-
-  @Test func aCircleOfSuccessorsByAPersonIsResolved() throws {
-    try connection.execute(
-      """
-      insert into quake.quake (code, time, superseded_by)
-      values ('a', now(), 'b'), ('b', now(), 'c'), ('c', now(), 'a')
-      """)
-    #expect(try found("a").count == 1)
   }
 
   @Test func contentsConfirmedByANewerSnapshotAreKept() throws {

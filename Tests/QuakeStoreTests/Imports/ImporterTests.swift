@@ -70,18 +70,6 @@ import Testing
     #expect(next.updated == 1)
   }
 
-  @Test func anImportThatMustNotFindOtherContentsCountsThemQuickly() throws {
-    let codes = (0..<20_000).map { "e\($0)" }
-    try load(FakeSource(codes.map { EventRecord($0) }))
-    let deadline = Deadline(after: ToolProcess.patience)
-    let error = try #require(throws: ImportRefusal.self) {
-      try load(FakeSource(codes.map { EventRecord($0, magnitude: 1) })) { $0.policy = .error }
-    }
-    #expect(!deadline.hasPassed)
-    #expect(error.message.contains("20000"))
-    #expect(error.message.contains("\"e0\""))
-  }
-
   @Test func anImportCountsInsertedUpdatedAndUnchangedEvents() throws {
     let first = try load(
       FakeSource([EventRecord("a"), EventRecord("b"), EventRecord("c")]))
@@ -105,13 +93,6 @@ import Testing
         "2:0 update b {magnitude}", "2:1 update c {magnitude}", "2:2 insert d",
       ])
     #expect(try connection.historyFaults() == [])
-  }
-
-  @Test func anImportOfAnEmptyFeedIsRecorded() throws {
-    let report = try load(FakeSource([EventRecord]()))
-    #expect(counts(report) == [0, 0, 0, 0, 0, 0, 0])
-    #expect(report.isComplete && report.token == nil && report.id != nil)
-    #expect(try connection.historyLines() == [])
   }
 
   @Test func anImportWritesEveryColumnExactly() throws {
@@ -170,18 +151,6 @@ import Testing
     #expect(
       try connection.table("select unchanged, token is null from quake.import order by id offset 1")
         == ["3000|t", "3000|t"])
-  }
-
-  @Test func anImportTakesTheLastRecordOfACode() throws {
-    var records = [EventRecord("twice", magnitude: 1)]
-    records += (0..<10_500).map { EventRecord("d\($0)") }
-    records += [EventRecord("twice", magnitude: 2), EventRecord("d0", magnitude: 9)]
-    let report = try load(FakeSource(records))
-    #expect(counts(report) == [10_503, 10_501, 0, 0, 0, 2, 0])
-    #expect(
-      try connection.table(
-        "select code, magnitude from quake.quake where code in ('twice', 'd0') order by 1")
-        == ["d0|9", "twice|2"])
   }
 
   // MARK: - Rejects
@@ -460,14 +429,6 @@ import Testing
   @Test func anImportHasTheContextOfItsOptions() throws {
     try load(FakeSource([EventRecord("a")])) { $0.context = "backfill" }
     #expect(try connection.ask("select context from quake.change_transaction") == "backfill")
-  }
-
-  @Test func anImportReportsItsProgress() throws {
-    var source = FakeSource((0..<2_500).map { EventRecord("p\($0)") })
-    var reported: [Int64] = []
-    _ = try Importer(connection: connection, options: options())
-      .run(from: &source, progress: { reported.append($0) })
-    #expect(reported == [1_000, 2_000, 2_500])
   }
 
   @Test func anImportThatIsADryRunIsRolledBack() throws {

@@ -19,7 +19,7 @@ import Testing
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anEventMayHaveTextsUpToTheLimitAndNotOneByteMore(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()
@@ -71,7 +71,7 @@ import Testing
     #expect(columns.sorted() == Self.unlimited.sorted())
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func theAuthorAndTheReasonOfAWriterAreLimited(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()

@@ -108,7 +108,7 @@ import Testing
       ).count == 2)
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anOutsiderCannotStopCommitsWithLocksThatEarlierVersionsTook(_ version: ServerVersion) throws
   {
     let scene = try Scene(version)
@@ -130,7 +130,7 @@ import Testing
       try Migrator(connection: scene.roled.connect(as: .owner), program: "tests").migrate().isEmpty)
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anOutsiderCannotStopCommitsWithAnAbandonedPreparedTransaction(_ version: ServerVersion)
     throws
   {
@@ -148,7 +148,7 @@ import Testing
     #expect(try scene.count("quake.change_transaction") == "1")
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anOutsiderCannotKeepAFeedFromItsWorker(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let writer = try scene.writer()
@@ -171,7 +171,7 @@ import Testing
         == names.sorted())
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anOutsiderHearsTokensAuthorsAndCountsOnTheChannelAndNothingElse(_ version: ServerVersion)
     throws
   {
@@ -194,7 +194,7 @@ import Testing
         == ["author", "deleted", "inserted", "token", "truncated", "updated"])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anOutsiderChangesNothingWithItsOwnNotifications(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     let reader = try scene.roled.connect(as: .reader)
@@ -277,7 +277,7 @@ import Testing
     #expect(try scene.admin.table("select who from public.trap") == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anOutsiderChangesNothingBySettingQuakeParameters(_ version: ServerVersion) throws {
     let scene = try Scene(version)
     try scene.outsider.run(

@@ -6,12 +6,6 @@ import Testing
 /// Each role tries each operation on each object, over a connection of its own: what the table of
 /// privileges allows is not refused, everything else is, with SQLSTATE 42501.
 @Suite struct PrivilegeMatrixTests {
-  @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
-  func theMatrixIsAlsoTriedOnASecondVersionOfPostgreSQL() throws {
-    let database = try TestDatabase(on: try #require(TestServer.other))
-    #expect(try database.connect().serverVersion >= 180000)
-  }
-
   @Test(arguments: ServerVersion.present)
   func theMatrixNamesEveryObjectOfTheSchema(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
@@ -64,23 +58,6 @@ import Testing
         #expect(
           operation.isRefused(by: error) == !operation.allowed.contains(role),
           "\(role.rawValue): \(operation.statement): \(error?.description ?? "done")")
-      }
-    }
-  }
-
-  @Test(arguments: ServerVersion.present)
-  func theMatrixGivesOnlyTheOwnerGrantOptions(_ version: ServerVersion) throws {
-    let database = try RoledDatabase(on: version)
-    for role in Role.allCases where role != .owner {
-      let name = database.names.name(role)
-      for row in PrivilegeTable.objects where row.object.kind == .table {
-        for word in ["select", "insert", "update", "delete"] {
-          #expect(
-            try database.connection.ask(
-              "select has_table_privilege('\(name)', '\(row.object.name)', '\(word) with grant option')"
-            )
-              == "f")
-        }
       }
     }
   }

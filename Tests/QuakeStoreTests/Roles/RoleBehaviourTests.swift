@@ -9,7 +9,7 @@ import Testing
 
 /// Behaviour beyond privileges: a role's own rows, and functions that run with the owner's privileges.
 @Suite struct RoleBehaviourTests {
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aWatcherMovesOnlyItsOwnCursor(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let other = try database.makeRole("colleague")
@@ -57,7 +57,7 @@ import Testing
     #expect(try DurableCursor.list(over: mine).map(\.name) == ["mine"])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func anEditorsChangesAreRecordedWithItsName(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
@@ -111,7 +111,7 @@ import Testing
     #expect(try database.findings() == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aPurgerPurgesAndChangesNothingElseOfTheHistory(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let editor = try database.connect(as: .editor)
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aSessionThatKeepsItsTokenIsEndedByTheSetting(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let idle = "idle_in_transaction_session_timeout"

@@ -201,7 +201,7 @@ import Testing
       "alter role all sets session_replication_role=replica"),
   ]
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func eachChangeOfTheSchemaIsNamedAndUndone(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()
@@ -227,7 +227,7 @@ import Testing
     #expect(try SchemaDeviation.all(over: connection) == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func whatAnAdministratorAddsOnPurposeIsANote(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let stranger = try database.makeRole("stranger")
@@ -278,7 +278,7 @@ import Testing
     #expect(try database.findings() == [])
   }
 
-  @Test(arguments: ServerVersion.present)
+  @Test(arguments: ServerVersion.usual)
   func aSchemaOfAnotherVersionIsNotCompared(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let connection = try database.connect()

@@ -88,14 +88,6 @@ import Testing
     try Migrator.checkSchema(of: connection)
   }
 
-  @Test func laterMigrationsAreAppliedOnTop() throws {
-    let first = try migration("0001_a.sql", "create table public.a ();")
-    let second = try migration("0002_b.sql", "create table public.b ();")
-    #expect(try migrate([first]).map(\.name) == ["a"])
-    #expect(try migrate([second, first]).map(\.name) == ["b"])
-    #expect(try connection.ask("select to_regclass('public.b') is not null") == "t")
-  }
-
   @Test func aFailedMigrationLeavesNothingAndNamesFileAndLine() throws {
     let good = try migration("0001_good.sql", "create table public.good ();")
     let bad = try migration(

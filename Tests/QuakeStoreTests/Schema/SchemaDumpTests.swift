@@ -171,21 +171,6 @@ import Testing
     }
   }
 
-  @Test func theSchemaHasTheColumnsOfTransactionsInTheReadersOrder() throws {
-    let names = try connection.table(
-      """
-      select attname from pg_attribute
-       where attrelid = 'quake.change_transaction'::regclass and attnum > 0 and not attisdropped
-       order by attnum
-      """)
-    #expect(
-      names == [
-        "token", "nonce", "transaction_id", "author", "context", "application_name",
-        "database_user", "process_id", "client_address", "at", "inserted", "updated", "deleted",
-        "truncated", "import_id", "predecessor",
-      ])
-  }
-
   /// Exempt are indexes, constraints and triggers, whose names say it, and the sequences of identity
   /// columns, which are the columns'.
   @Test func everythingAUserMayMeetHasAComment() throws {
@@ -215,19 +200,6 @@ import Testing
         select count(*) > 100 from pg_description d join pg_class c on c.oid = d.objoid
          where d.classoid = 'pg_class'::regclass and c.relnamespace = 'quake'::regnamespace
         """) == "t")
-  }
-
-  @Test func everyTableHasAReplicaIdentity() throws {
-    // Unlogged tables are not published, and a table without columns has no rows to update.
-    #expect(
-      try connection.table(
-        """
-        select c.relname from pg_class c
-         where c.relnamespace = 'quake'::regnamespace and c.relkind = 'r' and c.relpersistence = 'p'
-           and c.relreplident = 'd'
-           and exists (select from pg_attribute a where a.attrelid = c.oid and a.attnum > 0)
-           and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)
-        """) == [])
   }
 
   /// A body in the syntax of the SQL standard was parsed when the function was made: no search path matters.

@@ -28,21 +28,6 @@ import Testing
     #expect(earthquakes([Pair("a1", "d1")]) == [["a1", "b1", "c1", "d1"]])
   }
 
-  @Test func theMatcherObeysPersonsButJoinsNoTwoEventsOfASource() {
-    let sources = ["a1": "a", "a2": "a", "b1": "b", "c1": "c"]
-    let near = [Pair("a1", "b1"): 0.1, Pair("b1", "c1"): 0.2]
-    #expect(
-      AssociationMatcher(
-        sources: sources, candidates: near, joined: [Pair("a2", "b1")],
-        separated: [Pair("c1", "a2")]
-      ).earthquakes() == [["a2", "b1"]])
-    #expect(
-      AssociationMatcher(
-        sources: sources, candidates: near, joined: [Pair("a2", "a1")],
-        separated: [Pair("a1", "b1")]
-      ).earthquakes() == [["b1", "c1"]])
-  }
-
   @Test(arguments: Seeds.first(50, of: 1...5000))
   func theMatcherYieldsTheSameForAnyOrderOfEqualDistances(seed: UInt64) {
     var generator = SeededGenerator(seed)

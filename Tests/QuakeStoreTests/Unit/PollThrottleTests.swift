@@ -14,12 +14,6 @@ import Testing
 
   private let late = [100, 100]
 
-  @Test func theThrottleListensWhileNotificationsBringChangesInTime() {
-    let throttle = throttle(afterAges: [1, 39, 1, 20, 39, 5])
-    #expect(!throttle.isPolling)
-    #expect(throttle.delay == .zero)
-  }
-
   @Test func theThrottlePollsWhenNotifiedChangesAreMostlyOld() {
     #expect(!throttle(afterAges: [100]).isPolling)
     #expect(throttle(afterAges: [100, 100]).isPolling)

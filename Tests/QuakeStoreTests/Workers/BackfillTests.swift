@@ -175,20 +175,6 @@ import Testing
     #expect(try database.count("quake.import") == 0)
   }
 
-  @Test(arguments: [nil, 1, 2])
-  func aBackfillCallsBackOnceBeforeItsCommitAndNotInADryRun(commitEvery: Int?) throws {
-    for isDryRun in [false, true] {
-      var seen: [Int64] = []
-      var source = FakeSource((0..<3).map { EventRecord("e\($0)") })
-      var options = ImportOptions(source: "s", feed: "f", program: "p", author: "a")
-      options.commitEvery = commitEvery
-      options.dryRun = isDryRun
-      _ = try Importer(connection: connection, options: options).run(
-        from: &source, beforeCommit: { seen.append($0.seen) })
-      #expect(seen == (isDryRun ? [] : [3]))
-    }
-  }
-
   @Test func aBackfillKnowsFilesByPathSizeAndTime() throws {
     let backfill = try Backfill.open(
       Backfill.Parameters(url: "/data", source: nil), restart: false, over: connection)

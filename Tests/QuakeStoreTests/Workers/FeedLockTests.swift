@@ -62,18 +62,6 @@ import Testing
     #expect(try acquire(["day", "hour"], over: second).sorted() == ["day", "hour"])
   }
 
-  @Test func onlyRolesThatMayPollLearnTheKeyOfAFeedLock() throws {
-    let names = (0..<50).map { "feed\($0)" }
-    try FeedState.register(names.map { ($0, "x") }, over: first)
-    #expect(try acquire(names, over: first).count == 50)
-    #expect(try first.ask("select count(*) from quake.feed_status where held") == "50")
-    #expect(
-      try first.ask("select count(distinct lock_key) > 40 and min(lock_key) < 0 from quake.feed")
-        == "t")
-    #expect(
-      try first.ask("select bool_and(lock_key = quake.feed_lock_key(name)) from quake.feed") == "t")
-  }
-
   /// A role that may connect and read, and no more.
   private func outsider() throws -> Connection {
     let role = "quake_test_outsider"

@@ -56,16 +56,6 @@ import Testing
     left <= time && left >= time - (ContinuousClock.now - begun) - .seconds(1)
   }
 
-  @Test func theStateOfAFeedIsEmptyBeforeTheFirstPoll() throws {
-    try succeed(url: "https://example.org/other")
-    let state = try load()
-    #expect(state.etag == nil && state.lastModified == nil && state.failures == 0)
-    #expect(state.dueIn == .zero && state.retryIn == .zero && state.polledAgo == nil)
-    #expect(
-      try connection.ask("select clock_timestamp() >= $1::timestamptz", [.text(state.readAt)])
-        == "t")
-  }
-
   @Test func theStateOfAFeedCountsFailuresUntilASuccess() throws {
     for _ in 0..<3 { try fail() }
     var state = try load()

@@ -34,16 +34,6 @@ import Testing
 
   private mutating func problem() throws -> StoreError? { try seen.resume(over: connection) }
 
-  @Test mutating func theSameHistoryIsNoProblem() throws {
-    #expect(try problem() == nil)
-    #expect(try problem() == nil)
-    try insert("e")
-    #expect(try problem() == nil)
-    let older = SeenHistory()
-    seen = older
-    #expect(try problem() == nil)
-  }
-
   @Test mutating func aHistoryThatEndsBeforeItIsDiverged() throws {
     try seen.advance(over: connection)
     try forget(from: 4)

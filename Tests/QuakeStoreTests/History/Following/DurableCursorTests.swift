@@ -15,24 +15,6 @@ import Testing
     connection = try database.connect()
   }
 
-  @Test func aDurableCursorIsWhereItWasMovedTo() throws {
-    try connection.insertQuakes("a")
-    let token = try connection.latestToken()
-    let cursor = DurableCursor(name: "it's \"one\"")
-    #expect(try cursor.take(over: connection) == nil)
-    try cursor.begin(at: HistoryCursor(token: token), over: connection)
-    for place in [
-      HistoryCursor(token: .beginning), HistoryCursor(token: token),
-      HistoryCursor(token: token, changes: 3),
-    ] {
-      try cursor.move(to: place, over: connection)
-      #expect(try cursor.take(over: connection) == place)
-      #expect(try DurableCursor(name: cursor.name).take(over: connection) == place)
-      // Whoever asks has it from then on.
-      #expect(try cursor.take(over: connection) == place)
-    }
-  }
-
   @Test func onlyTheProcessThatTookADurableCursorLastMovesIt() throws {
     let first = DurableCursor(name: "c")
     try first.begin(at: HistoryCursor(token: .beginning), over: connection)

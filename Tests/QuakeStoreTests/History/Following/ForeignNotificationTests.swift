@@ -17,21 +17,6 @@ import Testing
     reader = try database.connect()
   }
 
-  @Test func foreignNotificationsDoNotFillTheMemory() throws {
-    try reader.run("listen quake_changes")
-    for round in 0..<5 {
-      try sender.run(
-        """
-        select pg_notify('quake_changes', \(round) || '.' || i || repeat('x', 7000))
-          from generate_series(1, 2000) i
-        """)
-    }
-    // The server has 70 MB of them to send.
-    for _ in 0..<20 { #expect(try reader.ask("select 1") == "1") }
-    #expect(try reader.takeNotifications().count == 64)
-    #expect(try reader.takeNotifications().isEmpty)
-  }
-
   @Test func foreignNotificationsEndNoConnectionAndLoseNoAnswer() throws {
     try reader.run("listen quake_changes")
     reader.answerTimeout = ToolProcess.patience

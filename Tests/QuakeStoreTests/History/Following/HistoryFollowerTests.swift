@@ -47,19 +47,6 @@ import Testing
       "select query from pg_stat_activity where pid = \(connection.serverProcessID)")
   }
 
-  @Test func aFollowerListensAgainAfterAPauseAndMissesNothing() throws {
-    #expect(try read() == [])
-    try follower.pause()
-    #expect(try lastStatement() == "unlisten *")
-    try writer.insertQuakes("a")
-    #expect(try wait() == .ready)
-    #expect(try lastStatement() == "listen quake_changes")
-    #expect(try read() == ["a"])
-    try writer.insertQuakes("b")
-    #expect(try wait() == .ready)
-    #expect(try read() == ["b"])
-  }
-
   @Test func aFollowerPollsWhileNotificationsBringLateChanges() throws {
     #expect(try read() == [])
     for code in ["a", "b"] {

@@ -90,35 +90,4 @@ import Testing
         [.text(author)])
         == "t")
   }
-
-  @Test func manyNotificationsEndAWaitOnce() throws {
-    let listening = try database.connect()
-    let session = try SessionKind.of(listening) { () throws(PostgresError) in
-      preconditionFailure("there is no pooler that would need a second connection")
-    }
-    #expect(session == .direct)
-    var changes = try ChangeListener(connection: listening, session: session)
-    var ends: [Int32] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    defer { ends.forEach { close($0) } }
-    #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
-    try writer.run("begin")
-    try writer.insertQuakes("a")
-    #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
-    try writer.run("commit")
-    #expect(try changes.wait(until: Deadline(after: ToolProcess.patience), wake: ends[0]) == .ready)
-    var byte: UInt8 = 1
-    #expect(write(ends[1], &byte, 1) == 1)
-    #expect(try changes.wait(until: Deadline(after: ToolProcess.patience), wake: ends[0]) == .woken)
-    Glibc.read(ends[0], &byte, 1)
-    // A listener that has paused is not notified.
-    try changes.pause()
-    #expect(!changes.isListening)
-    try writer.insertQuakes("b")
-    #expect(try changes.wait(until: Deadline(after: .milliseconds(10)), wake: ends[0]) == .timedOut)
-    #expect(try listening.ask("select count(*) from pg_listening_channels()") == "0")
-    try changes.resume()
-    try writer.insertQuakes("c")
-    #expect(try changes.wait(until: Deadline(after: ToolProcess.patience), wake: ends[0]) == .ready)
-  }
 }

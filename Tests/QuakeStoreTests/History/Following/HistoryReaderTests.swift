@@ -42,19 +42,6 @@ import Testing
       """, [.text(prefix), .integer(Int64(count))])
   }
 
-  @Test func aReaderOfAnEmptyHistoryIsAtItsEnd() throws {
-    var reader = try HistoryReader(connection: connection, after: .beginning)
-    #expect(try reader.readPage { _ in Issue.record("there is no change") })
-    #expect(reader.token == .beginning)
-    // And goes on when something comes.
-    try connection.insertQuakes("a")
-    var codes: [String?] = []
-    #expect(try reader.readPage { codes.append($0.code) })
-    #expect(codes == ["a"])
-    #expect(reader.token == (try connection.latestToken()))
-    #expect(try reader.readPage { _ in Issue.record("there is no second change") })
-  }
-
   @Test func aReaderGetsEverythingOfAChange() throws {
     let writer = try database.connect(applicationName: "some program")
     try writer.transaction {
@@ -129,25 +116,6 @@ import Testing
     #expect(try places(after: .beginning) == (try expectedPlaces()))
   }
 
-  @Test func aReaderResumesAfterAnyTokenWithExactlyTheRest() throws {
-    for number in 0..<25 {
-      try connection.transaction {
-        try insertMany("r\(number)_", 1 + number * 7 % 60)
-        try connection.run("update quake.quake set felt = \(number) where random() < 0.1")
-      }
-    }
-    let all = try expectedPlaces()
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
-    for text in ["0"] + tokens {
-      let token = try #require(ChangeToken(text))
-      let rest = all.drop { place in
-        Int64(place.prefix { $0 != "." }).map { $0 <= token.number } ?? true
-      }
-      #expect(try places(after: token) == Array(rest))
-    }
-  }
-
   @Test func aReaderContinuesInATransactionOverANewConnection() throws {
     try connection.insertQuakes("before")
     try insertMany("c", HistoryReader.pageSize * 2)
@@ -184,27 +152,6 @@ import Testing
       while try !reader.readPage({ places.append(place($0)) }) {}
       #expect(places == Array(expected.dropFirst(changes)), "after \(start)")
       #expect(reader.cursor == HistoryCursor(token: try connection.latestToken()))
-    }
-  }
-
-  @Test func aReaderKnowsThePlaceOfEachChangeAndContinuesThere() throws {
-    try connection.insertQuakes("a")
-    try insertMany("p", 5)
-    try connection.insertQuakes("b")
-    let expected = try expectedPlaces()
-    for stop in 0..<expected.count {
-      var reader = try HistoryReader(connection: connection, after: .beginning)
-      var places: [String] = []
-      #expect(throws: Stop.self) {
-        try reader.readPage { change in
-          if places.count == stop { throw Stop() }
-          places.append(place(change))
-        }
-      }
-      let written = try #require(HistoryCursor(reader.cursor.description))
-      var next = try HistoryReader(connection: connection, after: written)
-      #expect(try next.readPage { places.append(place($0)) })
-      #expect(places == expected, "after \(written)")
     }
   }
 
