@@ -97,41 +97,6 @@ import Testing
     #expect(feed.string("name") == Self.hostile && feed.string("error") == Self.hostile)
   }
 
-  @Test func variablesOfCommandsAreOneLine() throws {
-    try fill()
-    let outcome = try Tools.succeed(
-      "quake-watch",
-      [
-        "--from-start", "--no-follow", "--limit", "1", "--exec",
-        "printf '%s|%s|' \"$QUAKE_CODE\" \"$QUAKE_PLACE\"",
-      ] + database.option)
-    #expect(isHarmless(outcome.output) && !outcome.output.contains("\n"))
-    let value =
-      "a b\u{FFFD}[2J\u{FFFD}2J\u{FFFD}\u{FFFD}evil\u{FFFD}\u{FFFD}\u{FFFD} \u{FFFD}\u{FFFD}é"
-    #expect(outcome.output == "\(value)|\(value)|")
-  }
-
-  /// The writer sets the author, the server records the role.
-  @Test func theRoleIsNamedIfItDiffersFromTheAuthor() throws {
-    try database.psql(
-      """
-      set application_name = 'by hand';
-      insert into quake.quake (code, time, place) values ('a', '2024-05-06', 'P');
-      set quake.author = 'quake';
-      update quake.quake set place = 'Q';
-      set quake.author = 'ada';
-      update quake.quake set place = 'R';
-      """)
-    for command in ["quake-watch --from-start --no-follow", "quake-query history"] {
-      let words = command.split(separator: " ").map(String.init)
-      let lines = try Tools.run(words[0], Array(words.dropFirst()) + database.option).lines
-      #expect(lines.count == 3)
-      #expect(lines[0].hasSuffix("  by quake (by hand)"))
-      #expect(lines[1].hasSuffix("  by quake"))
-      #expect(lines[2].hasSuffix("  by ada (role quake)"))
-    }
-  }
-
   /// A command whose environment is longer than the system allows is not run, and the error says
   /// so.
   @Test func anEnvironmentThatIsTooLongIsAnError() throws {

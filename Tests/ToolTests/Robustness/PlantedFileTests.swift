@@ -10,7 +10,7 @@ import Testing
   init() throws {
     database = try TestDatabase()
     folder = try TemporaryFolder()
-    try database.psql("insert into quake.quake (code, time) values ('a', now());")
+    try database.insert("a")
   }
 
   private func watch(_ state: String) throws -> ToolProcess.Outcome {
