@@ -198,7 +198,7 @@ import Testing
     #expect(message.string("alert") == "opened" && message.string("code") == "us1")
   }
 
-  /// Each recipe has a test here, but for the one that `ServiceClientTests` reads.
+  /// Each recipe has a test here, but for the one that `ClientTests` reads.
   @Test func allRecipesAreTested() {
     let titles = text.components(separatedBy: "\n## ").dropFirst().map {
       $0.components(separatedBy: "\n")[0]
