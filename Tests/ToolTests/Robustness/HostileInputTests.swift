@@ -12,14 +12,6 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  @Test func anAnswerWithoutContentIsAnImportOfNothing() throws {
-    let server = try ScriptedServer(204, body: [])
-    let outcome = try Tools.succeed(
-      "quake-ingest", ["import", "--json", server.url, "--database", database.conninfo])
-    #expect(try JSONLine(outcome.lines[0]).integer("seen") == 0)
-    #expect(try database.value("select http_status from quake.import") == "204")
-  }
-
   @Test func datesAfterTheYear9999DoNoHarm() throws {
     let server = try ScriptedServer(
       200,

@@ -96,21 +96,4 @@ import Testing
     let feed = try #require(try JSONLine(status.lines[0]).objects("feeds")?.first)
     #expect(feed.string("name") == Self.hostile && feed.string("error") == Self.hostile)
   }
-
-  /// A command whose environment is longer than the system allows is not run, and the error says
-  /// so.
-  @Test func anEnvironmentThatIsTooLongIsAnError() throws {
-    try database.psql(
-      "insert into quake.quake (code, time, place) values ('a', now(), repeat('p', 5000));")
-    // A small stack sets the smallest limit that there is, 128 KiB. The watcher's own environment
-    // fits.
-    let outcome = try Tools.shell(
-      """
-      ulimit -s 512
-      LONG=$(head -c 128500 /dev/zero | tr '\\0' x); export LONG
-      exec quake-watch --from-start --no-follow --exec true --database '\(database.conninfo)'
-      """)
-    #expect(outcome.status == 1, "\(outcome.errors)")
-    #expect(outcome.errors.contains("longer than the system allows"), "\(outcome.errors)")
-  }
 }

@@ -102,17 +102,6 @@ import Testing
     #expect(try watch(state).lines.count == 1)
   }
 
-  /// The caller's umask decides who may read the file.
-  @Test func theUmaskDecidesWhoMayReadOutputs() throws {
-    let file = folder.path + "/quake.prom"
-    let outcome = try Tools.shell(
-      "umask 027; quake-admin status --prometheus --output '\(file)' -d '\(database.conninfo)'")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    var there = stat()
-    #expect(stat(file, &there) == 0 && there.st_mode & 0o777 == 0o640)
-    #expect(try files() == ["quake.prom"])
-  }
-
   /// A feed's body is kept in TMPDIR, in a file without a name. An error names the folder and
   /// TMPDIR.
   @Test func temporaryFilesAreInTMPDIR() throws {

@@ -129,30 +129,6 @@ import Testing
     try holder.rollback()
   }
 
-  @Test func aWaitingToolContinuesWhenTheLockIsFree() throws {
-    let first = try lock("lock table quake.quake in share mode")
-    let second = try lock("lock table quake.quake in share mode")
-    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
-    try process.waitForError("and by 1 more.")
-    try first.rollback()
-    try second.rollback()
-    let outcome = try process.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(try database.count("quake.quake") == 3)
-  }
-
-  @Test func preparedTransactionsAreNamed() throws {
-    let owner = try database.connect()
-    try owner.run(
-      "begin", "lock table quake.quake in share mode",
-      "prepare transaction 'gid of \(database.name)'")
-    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
-    try process.waitForError("prepared transaction 'gid of \(database.name)'")
-    try process.waitForError("rollback prepared")
-    try expectEndAtSIGTERM(process, status: 75)
-    try owner.run("rollback prepared 'gid of \(database.name)'")
-  }
-
   /// Readers wait for DDL only.
   @Test func waitingReadersSaySoToo() throws {
     let holder = try lock("lock table quake.quake in access exclusive mode")

@@ -49,30 +49,4 @@ import Testing
       #expect(wrong.errors.hasPrefix("\(tool): error: unknown option '--no-such-option'"))
     }
   }
-
-  /// The simulator as a server, and as a writer of files.
-  @Test func theSimulatorServesAndWrites() throws {
-    let simulator = try Tools.start(
-      "quake-ingest", ["simulate", "--port", "0", "--events", "50", "--seed", "7"])
-    let line = try simulator.line()
-    #expect(line.hasPrefix("simulating 50 events at http://127.0.0.1:"))
-    let example = try simulator.line()
-    let url = try #require(example.split(separator: " ").last.map(String.init))
-    let port = try #require(URL(string: url)?.port)
-    #expect(try !HTTP.get("/earthquakes/feed/v1.0/summary/all_month.geojson", port: port).isEmpty)
-    // The port is taken.
-    let second = try Tools.run("quake-ingest", ["simulate", "--port", "\(port)"])
-    #expect(second.status == 69)
-    simulator.signal(SIGTERM)
-    #expect(try simulator.exit().ending == .exited(0))
-    let folder = try TemporaryFolder()
-    let file = folder.path + "/a.geojson"
-    try Tools.succeed("quake-ingest", ["simulate", "--events", "50", "--output", file])
-    #expect(try Feeds.events(file).count == 50)
-    for arguments in [
-      ["--fault", "rain"], ["--port", "70000"], ["--start", "2999-01-01"],
-    ] {
-      #expect(try Tools.run("quake-ingest", ["simulate"] + arguments).status == 64)
-    }
-  }
 }

@@ -279,18 +279,4 @@ import Testing
         "feed.geojson", "out",
       ])
   }
-
-  @Test func colourCanBeForcedAndForbidden() throws {
-    try load()
-    let escape = "\u{1B}["
-    #expect(try !run("quake-query", "list").output.contains(escape))
-    #expect(try run("quake-query", "list", "--color").output.contains(escape))
-    let off = ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"]
-    #expect(try !run("quake-query", "list", environment: off).output.contains(escape))
-    #expect(try run("quake-query", "list", "--color", environment: off).output.contains(escape))
-    #expect(
-      try !run("quake-query", "list", "--no-color", environment: ["CLICOLOR_FORCE": "1"]).output
-        .contains(escape))
-    #expect(try !run("quake-query", "list", "--json", "--color").output.contains(escape))
-  }
 }

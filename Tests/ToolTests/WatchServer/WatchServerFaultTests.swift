@@ -133,34 +133,6 @@ import Testing
     #expect(try watch.exit().status == 0)
   }
 
-  @Test func aHistoryThatIsReplacedEndsItOrBeginsAgain() throws {
-    let database = try TestDatabase()
-    try insert(database, "a", 3)
-    let other = try TestDatabase()
-    try insert(other, "b", 2)
-    let first = try ServerProcess(database)
-    let proxy = try FaultyProxy(toPort: first.port)
-    let watches = try [[], ["--on-expired", "snapshot"]].map {
-      try Tools.start("quake-watch", ["--url", proxy.url, "--json", "--from-start"] + $0)
-    }
-    for watch in watches { _ = try watch.lines(3) }
-    let second = try ServerProcess(other)
-    proxy.lead(toPort: second.port)
-    proxy.cut()
-    let outcome = try watches[0].exit()
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.contains("error: history diverged at token 1."), "\(outcome.errors)")
-    let reset = try JSONLine(watches[1].line())
-    #expect(reset.string("op") == "reset")
-    #expect(reset.string("reason") == "diverged")
-    #expect(
-      try watches[1].lines(2).map { try JSONLine($0).string("op") } == ["snapshot", "snapshot"])
-    try insert(other, "c", 1)
-    #expect(try JSONLine(watches[1].line()).string("code") == "c1")
-    watches[1].signal(SIGTERM)
-    #expect(try watches[1].exit().status == 0)
-  }
-
   @Test func aKilledWatchRepeatsAtMostWhatWasPrinted() throws {
     let database = try TestDatabase()
     for round in 1...40 { try insert(database, "r\(round)x", 50) }

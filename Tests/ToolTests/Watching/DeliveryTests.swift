@@ -60,28 +60,6 @@ import Testing
     try pool.stop()
   }
 
-  @Test(.enabled(if: pooler, "pgbouncer is not installed"))
-  func behindASessionPoolItListens() throws {
-    let pool = try Pooler("session", for: database)
-    let watch = try Tools.start(
-      "quake-watch", ["--database", pool.conninfo, "--json", "--from-start"])
-    try database.insert("a")
-    #expect(try JSONLine(watch.line()).string("code") == "a")
-    // A watcher that polls would have sent a statement in this time.
-    #expect(
-      try database.connect().eventually(
-        """
-        exists (select from pg_stat_activity
-                 where application_name = 'quake-watch' and state = 'idle'
-                   and datname = current_database()
-                   and clock_timestamp() - state_change > interval '2 s')
-        """))
-    #expect(!watch.errorText.contains("warning"), "\(watch.errorText)")
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
-    try pool.stop()
-  }
-
   // MARK: Hot standby
 
   @Test func onAHotStandbyItPollsUntilThatIsPromoted() throws {

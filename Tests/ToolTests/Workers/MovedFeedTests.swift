@@ -108,12 +108,6 @@ import Testing
     #expect(shown.errors.contains("find out the right address"), "\(shown.errors)")
   }
 
-  @Test func aLoopOfRedirectsLeadsNowhere() throws {
-    let server = try server(301) { _ in "/old.geojson?again" }
-    let outcome = try poll(server)
-    #expect(outcome.status == 69 && !outcome.errors.contains("redirects to"), "\(outcome.errors)")
-  }
-
   @Test func aFeedThatIsGoneSaysWhatToDo() throws {
     for (status, words) in [
       (404, "may have been moved or retired"), (409, "has been deleted from the catalogue"),

@@ -134,8 +134,6 @@ import Testing
   @Test func errorsInSectionsNameFileAndLine() throws {
     for (text, words) in [
       ("[feed a]\ninterval = 5m", "q.conf:2: section [feed a] has no key 'url'"),
-      ("[feed a]\nurl = all_day\nurl = all_hour", "q.conf:3: key 'url' is given more than once"),
-      ("[feed a]\nurl = all_day\nevry = 5m", "q.conf:3: unknown key 'evry'"),
       (
         "[feed a]\nurl = all_day\nregion = 10,20,10,30",
         "q.conf:3: invalid value '10,20,10,30' for key 'region': expected west,south,east,north"
