@@ -188,7 +188,7 @@ import Testing
     ]).exit()
     #expect(outcome.status == 0)
     #expect(
-      outcome.lines == ["reset none none", "diverged", "snapshot a 0", "snapshot b 0"])
+      outcome.lines == ["reset none none", "diverged", "snapshot a 0", "snapshot b 1"])
   }
 
   /// The server need not keep notifications for a watcher that waits for a command.
