@@ -60,3 +60,73 @@ package final class BackgroundThread: Sendable {
     if let failure { throw failure }
   }
 }
+
+/// Something that happens once, and that other threads may wait for.
+package final class Event: Sendable {
+  private let hasHappened = Atomic<Bool>(false)
+
+  /// Something that has not happened yet.
+  package init() {}
+
+  /// Makes it happen.
+  package func happen() { hasHappened.store(true, ordering: .releasing) }
+
+  /// Waits until it has happened; false if it had not in time.
+  @discardableResult
+  package func wait(within patience: Duration = ToolProcess.patience) -> Bool {
+    let deadline = ContinuousClock.now + patience
+    while !hasHappened.load(ordering: .acquiring) {
+      guard ContinuousClock.now < deadline else { return false }
+      poll(nil, 0, 1)
+    }
+    return true
+  }
+
+  /// Waits until it has happened.
+  package func require(_ what: String) throws {
+    guard wait() else { throw ToolProcess.Failure(description: "waited in vain: \(what)") }
+  }
+}
+
+/// A sum that several threads add to.
+package final class Tally: Sendable {
+  private let value = Atomic<Int>(0)
+
+  /// Begins with 0.
+  package init() {}
+
+  /// Adds to the sum.
+  package func add(_ number: Int) { value.add(number, ordering: .relaxed) }
+
+  /// The sum.
+  package var total: Int { value.load(ordering: .relaxed) }
+}
+
+/// A pipe whose reading end is a wake descriptor.
+package final class Wake {
+  /// Its number.
+  package let descriptor: Int32
+  private let writing: Int32
+
+  /// A pipe with nothing in it.
+  package init() throws {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else {
+      throw ToolProcess.Failure(
+        description: "could not make a pipe: \(String(cString: strerror(errno)))")
+    }
+    descriptor = ends[0]
+    writing = ends[1]
+  }
+
+  deinit {
+    close(descriptor)
+    close(writing)
+  }
+
+  /// Makes the descriptor readable.
+  package func trigger() {
+    var byte: UInt8 = 1
+    _ = write(writing, &byte, 1)
+  }
+}

@@ -57,8 +57,7 @@ package final class DamagedHistory {
     let original = try (version == .main ? Self.main : Self.other).get()
     database = try TestDatabase(copying: original)
     var generator = SeededGenerator(UInt64(round) &* 5 &+ UInt64(damage.rawValue.count))
-    let tokens = try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try database.tokens()
     // One transaction is before the damage, and one after it.
     let first = Int.random(in: 1..<tokens.count - 1, using: &generator)
     let before = ["0"] + tokens[..<first]

@@ -71,4 +71,25 @@ extension TestDatabase {
         from quake.changes_since('0')
       """)
   }
+
+  /// The tokens in the history, in their order.
+  package func tokens() throws -> [String] {
+    try column("select token || '.' || nonce from quake.change_transaction order by token")
+  }
+
+  /// Commits events, one in a transaction.
+  package func insert(_ codes: String...) throws {
+    for code in codes {
+      _ = try column("insert into quake.quake (code, time) values ('\(code)', now())")
+    }
+  }
+
+  /// Ends the sessions of a program.
+  package func endSessions(of application: String) throws {
+    _ = try column(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = '\(application)'
+      """)
+  }
 }

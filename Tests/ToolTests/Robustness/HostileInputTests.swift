@@ -12,18 +12,10 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  @Test func anAnswerWithoutContentIsAnImportOfNothing() throws {
-    let server = try ScriptedServer(204, body: [])
-    let outcome = try Tools.succeed(
-      "quake-ingest", ["import", "--json", server.url, "--database", database.conninfo])
-    #expect(try JSONLine(outcome.lines[0]).integer("seen") == 0)
-    #expect(try database.value("select http_status from quake.import") == "204")
-  }
-
-  @Test(arguments: ["Last-Modified", "Expires", "Date"])
-  func datesAfterTheYear9999DoNoHarm(header: String) throws {
+  @Test func datesAfterTheYear9999DoNoHarm() throws {
     let server = try ScriptedServer(
-      200, ["\(header): Sat, 01 Jan 300000 00:00:00 GMT"],
+      200,
+      ["Last-Modified", "Expires", "Date"].map { "\($0): Sat, 01 Jan 300000 00:00:00 GMT" },
       body: Array(Feeds.collection(count: 2).utf8))
     try Tools.succeed(
       "quake-ingest", ["import", server.url, "--database", database.conninfo])
@@ -93,10 +85,66 @@ import Testing
     #expect(try database.contents() == before)
   }
 
-  @Test func standardInputIsNotPolled() throws {
-    let outcome = try Tools.run(
-      "quake-ingest", ["run", "--feed", "-", "--database", database.conninfo])
-    #expect(outcome.status == 64)
-    #expect(outcome.errors.contains("--once"))
+  // MARK: Endless answers
+
+  /// The outcome of an import from a server that sends the start, and the rest again and again.
+  private func outcome(_ start: String, _ rest: [UInt8]) throws -> ToolProcess.Outcome {
+    let server = try ScriptedServer { _, client in
+      client.send(start)
+      while client.send(rest) {}
+    }
+    defer { server.stop() }
+    return try Tools.run("quake-ingest", ["import", server.url] + database.option)
+  }
+
+  private static let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+
+  @Test func nothingButSpacesEndsWithASentence() throws {
+    let ended = try outcome(Self.head, [UInt8](repeating: 0x20, count: 1 << 20))
+    #expect(ended.status == 65)
+    #expect(ended.errors.contains("has no event in 64 MiB"), "\(ended.errors)")
+  }
+
+  @Test func nothingButEmptyMembersEndsWithASentence() throws {
+    let member: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    let ended = try outcome(Self.head, Array(repeating: member, count: 10_000).flatMap { $0 })
+    #expect(ended.status == 65)
+    #expect(ended.errors.contains("does not become a feed"), "\(ended.errors)")
+  }
+
+  @Test func nothingButInterimAnswersEndsWithASentence() throws {
+    let ended = try outcome("", Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    #expect(ended.status == 69)
+    #expect(ended.errors.contains("more than 100 interim answers"), "\(ended.errors)")
+  }
+
+  // MARK: Descriptors
+
+  /// What is printed must not get into the connection, which would have the number of a descriptor that the caller has
+  /// closed.
+  @Test func closedDescriptorsAreNoneOfTheDatabases() throws {
+    try database.psql(
+      "insert into quake.quake (code, time) select 'e' || n, now() from generate_series(1, 20000) n"
+    )
+    for command in [
+      "quake-query list --json", "quake-watch --from-start --no-follow --json",
+      "quake-admin status",
+    ] {
+      let outcome = try Tools.shell(
+        "\(command) >&-", environment: ["DATABASE_URL": database.conninfo])
+      #expect(outcome.status == 1, "\(command): \(outcome.errors)")
+      #expect(outcome.errors.contains("could not write"), "\(command): \(outcome.errors)")
+      #expect(!outcome.errors.contains("connection"), "\(command): \(outcome.errors)")
+    }
+    for redirection in ["2>&-", "<&- 2>&-"] {
+      let outcome = try Tools.shell(
+        "quake-query list --codes --verbose \(redirection)",
+        environment: ["DATABASE_URL": database.conninfo])
+      #expect(outcome.status == 0 && outcome.lines.count == 20_000, "\(redirection)")
+    }
+    let input = try Tools.shell(
+      "quake-query list --codes --code - <&-", environment: ["DATABASE_URL": database.conninfo])
+    #expect(input.status != 0)
+    #expect(input.errors.contains("could not read the codes"), "\(input.errors)")
   }
 }

@@ -10,7 +10,7 @@ import Testing
   init() throws {
     database = try TestDatabase()
     folder = try TemporaryFolder()
-    try database.psql("insert into quake.quake (code, time) values ('a', now());")
+    try database.insert("a")
   }
 
   private func watch(_ state: String) throws -> ToolProcess.Outcome {
@@ -100,17 +100,6 @@ import Testing
     try Data("0\n".utf8).write(to: URL(fileURLWithPath: state))
     #expect(chown(state, 65534, 65534) == 0 && chmod(open, 0o755) == 0)
     #expect(try watch(state).lines.count == 1)
-  }
-
-  /// The caller's umask decides who may read the file.
-  @Test func theUmaskDecidesWhoMayReadOutputs() throws {
-    let file = folder.path + "/quake.prom"
-    let outcome = try Tools.shell(
-      "umask 027; quake-admin status --prometheus --output '\(file)' -d '\(database.conninfo)'")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    var there = stat()
-    #expect(stat(file, &there) == 0 && there.st_mode & 0o777 == 0o640)
-    #expect(try files() == ["quake.prom"])
   }
 
   /// A feed's body is kept in TMPDIR, in a file without a name. An error names the folder and

@@ -10,49 +10,35 @@ import Testing
     let cases: [(target: String, status: Int, words: String)] = [
       ("quakes?nope=1", 400, "unknown parameter 'nope'"),
       ("quakes?min_magnitud=5", 400, "Did you mean 'min-magnitude'?"),
-      ("quakes?min-magnitude=abc", 400, "parameter min-magnitude: expected a number"),
-      ("quakes?min-magnitude=nan", 400, "expected a number"),
+      ("quakes?min-magnitude=nan", 400, "parameter min-magnitude: expected a number"),
       ("quakes?min-magnitude=1e999", 400, "expected a number"),
-      ("quakes?min-magnitude=\(long)", 400, "expected a number"),
       ("quakes?min-magnitude=1&min_magnitude=2", 400, "given more than once"),
       ("quakes?min-magnitude=6&max-magnitude=5", 409, "no event can pass"),
-      ("quakes?from=2024-01-02&to=2024-01-01", 409, "no event can pass"),
       ("quakes?last=1d&from=2024-01-02", 409, "cannot be used together"),
-      ("quakes?from=yesterdya", 400, "expected a time in UTC"),
       ("quakes?from=2024-02-30", 400, "expected a time in UTC"),
       ("quakes?last=-1d", 400, "expected a duration"),
-      ("quakes?bbox=1,2,3", 400, "expected 4 numbers"),
       ("quakes?bbox=1,2,3,91", 400, "in degrees"), ("quakes?bbox=1,3,2,1", 409, "no further north"),
       ("quakes?within=x", 400, "kilometres:latitude,longitude"),
       ("quakes?columns=code,foo", 400, "invalid value 'foo' for parameter columns"),
-      ("quakes?columns=", 400, "none of it empty"), ("quakes?sort=foo", 400, "parameter sort"),
       ("quakes?sort=time:up", 400, "with :asc or :desc"),
-      ("quakes?limit=0", 400, "from 1 to 20000"), ("quakes?limit=20001", 400, "from 1 to 20000"),
-      ("quakes?limit=\(long)", 400, "from 1 to 20000"), ("quakes?limit=1.5", 400, "whole number"),
-      ("quakes?page=zzz", 400, "malformed cursor"), ("quakes?page=MQ", 400, "malformed cursor"),
-      ("quakes?place=", 400, "part of a place's name"), ("quakes?alert=blue", 400, "green"),
+      ("quakes?limit=20001", 400, "from 1 to 20000"), ("quakes?limit=\(long)", 400, "to 20000"),
+      ("quakes?page=MQ", 400, "malformed cursor"), ("quakes?alert=blue", 400, "green"),
       ("quakes?superseded=maybe", 400, "expected true or false"),
       ("quakes?as_of=x", 400, "malformed token"), ("quakes?as-of=-1", 400, "invalid time"),
       ("quakes?as_of=99999999", 404, "there is no transaction"),
       ("quakes?as_of=1.00000000", 404, "another"),
       ("quakes?place=%00", 400, "control character"), ("quakes?place=%ff", 400, "not valid UTF-8"),
       ("quakes?place=%f", 400, "percent sign"), ("quakes/us%00", 400, "control character"),
-      ("quakes/us5?limit=1", 400, "unknown parameter"), ("quakes/us5?columns=x", 400, "columns"),
-      ("quakes/us5/versions?x", 400, "unknown parameter"),
+      ("quakes/us5?limit=1", 400, "unknown parameter"),
       ("quakes/\(long)\(long)\(long)", 404, "there is no event"),
-      ("stats?by=planet", 400, "region"), ("stats?of=place", 400, "parameter of"),
-      ("stats?bin=1", 409, "needs by magnitude"), ("stats?limit=1", 409, "needs by"),
+      ("stats?by=planet", 400, "region"), ("stats?bin=1", 409, "needs by magnitude"),
       ("stats?by=day&completeness=1", 409, "cannot be used together"),
-      ("stats?completeness=99", 400, "from -10 to 12"),
       ("history?op=explode", 400, "insert, update, delete or truncate"),
-      ("history?changed=foo", 400, "parameter changed"), ("history?page=1:2", 400, "cursor"),
       ("history?page=9.00000000:1", 404, "future"),
       ("history?after=1&since=2024-01-01", 409, "together"),
-      ("history?transaction=1", 400, "malformed token"),
-      ("history?limit=10001", 400, "from 1 to 10000"),
-      ("diff", 400, "from is missing"), ("diff?from=x", 400, "malformed token"),
-      ("diff?from=0&to=\(long)", 400, "malformed token"),
-      ("status?foo=1", 400, "unknown parameter"),
+      ("diff", 400, "from is missing"), ("diff?from=0&to=\(long)", 400, "malformed token"),
+      ("table?limit=100001", 400, "from 1 to 100000"), ("table?columns=colour", 400, "columns"),
+      ("changes?after=x", 400, "not a cursor"), ("changes?colour=red", 400, "colour"),
       ("nothing", 404, "nothing at this address"),
     ]
     for (target, status, words) in cases {
@@ -66,7 +52,7 @@ import Testing
       #expect(problem["type"] as? String == "about:blank")
     }
     // libmicrohttpd has little memory for a connection.
-    for count in [10, 60, 64, 100, 200, 201, 300] {
+    for count in [64, 200, 201, 300] {
       let answer = try scene.server.get(
         "/v1/history?" + Array(repeating: "author=a", count: count).joined(separator: "&"))
       #expect(answer.status == (count <= 200 ? 200 : 400), "\(count): \(answer.status)")
@@ -76,7 +62,9 @@ import Testing
     #expect(try scene.server.get("/v1/history?page=\(place)").status == 400)
     let wrongOrder = try APIScene.next(try scene.server.get("/v1/quakes?limit=1"))
     #expect(try scene.server.get(try #require(wrongOrder) + "&sort=code").status == 400)
-    #expect(try scene.server.get("/v1/quakes?sort=time:desc").status == 200)
+    let picture = try scene.server.get("/v1/changes", ["Accept": "image/png"])
+    #expect(picture.status == 406 && picture.text.contains("text/event-stream"))
+    #expect(try scene.server.get("/v1/changes", ["Last-Event-ID": "x y"]).status == 400)
     #expect(try scene.server.request("POST", "/v1/quakes").headers["allow"] == "GET, HEAD, OPTIONS")
     #expect(scene.server.process.errorText.contains("warning") == false)
     try scene.server.stop()
@@ -90,41 +78,6 @@ import Testing
       #expect(answer.status == 410 && answer.text.contains("expired"), "\(target) \(answer.text)")
     }
     #expect(try scene.server.get("/v1/quakes").status == 200)
-  }
-
-  @Test func theDescriptionHasEveryRoute() throws {
-    let scene = try APIScene(hasEvents: false)
-    let document = try scene.object("/openapi.json")
-    #expect(document["openapi"] as? String == "3.1.0")
-    let paths = try #require(document["paths"] as? [String: [String: Any]])
-    var operations: Set<String> = []
-    for (path, methods) in paths {
-      for (method, operation) in methods {
-        operations.insert("\(method) \(path)")
-        let operation = try #require(operation as? [String: Any])
-        #expect(operation["responses"] is [String: Any] && operation["operationId"] is String)
-        for parameter in operation["parameters"] as? [[String: Any]] ?? [] {
-          #expect(parameter["schema"] is [String: Any] && parameter["description"] is String)
-          if parameter["in"] as? String == "path" {
-            #expect(parameter["required"] as? Bool == true)
-          }
-        }
-        // A GET without parameters that are required answers. The stream does so without an end, and the
-        // WebSocket only with its header.
-        let others = ["/v1/diff", "/v1/changes", "/standing_order/websocket"]
-        if method == "get", !path.contains("{"), !others.contains(path) {
-          let status = try scene.server.get(path).status
-          #expect(status < 400, "\(path): \(status)")
-        }
-      }
-    }
-    #expect(
-      operations.isSuperset(of: [
-        "get /v1/quakes", "get /v1/quakes/{id}", "delete /v1/quakes/{id}",
-        "get /v1/quakes/{id}/versions", "post /v1/quakes/{id}/restore", "get /v1/stats",
-        "get /v1/history", "get /v1/diff", "get /v1/status", "post /v1/refresh",
-        "post /v1/validate", "get /openapi.json", "get /healthz", "get /metrics",
-      ]))
   }
 
   /// How long schemathesis may take beside the other tests.

@@ -61,36 +61,13 @@ import Testing
     #expect(served["eventid="] ?? 0 >= Self.codes.count, "\(served)")
   }
 
-  @Test func anEventIsFoundInEveryFormat() throws {
+  @Test func aQueryAndAnEditFindTheEvent() throws {
     let scene = try Self.scene()
     for code in Self.codes {
       let id = APIScene.encoded(code)
       #expect(try scene.object("/v1/quakes/\(id)")["id"] as? String == code)
       #expect(try scene.object("/v1/quakes/\(id)/versions")["code"] as? String == code)
-      for ending in ["geojson", "csv", "quakeml", "kml"] {
-        let answer = try scene.server.get("/earthquakes/feed/v1.0/detail/\(id).\(ending)")
-        #expect(answer.status == 200 && answer.text.contains("Somewhere"), "\(code) \(ending)")
-      }
-      for format in ["geojson", "csv", "kml", "text", "quakeml"] {
-        let answer = try scene.server.get("/fdsnws/event/1/query?eventid=\(id)&format=\(format)")
-        #expect(answer.status == 200 && answer.text.contains("Somewhere"), "\(code) \(format)")
-      }
     }
-  }
-
-  @Test func aSlashThatIsNotEncodedSeparates() throws {
-    let scene = try Self.scene()
-    let answer = try scene.server.get("/v1/quakes/smi:ch.ethz.sed/sc99a/Event/2026xaaaaa")
-    #expect(answer.status == 404)
-    #expect(try scene.server.get("/v1%2Fquakes").status == 404)
-    // The address in the answer is a valid reference.
-    let problem = try scene.server.get("/v1/quakes/no%20such%2Fevent")
-    let members = try #require(try problem.json() as? [String: Any])
-    #expect(members["instance"] as? String == "/v1/quakes/no%20such%2Fevent")
-  }
-
-  @Test func anEditFindsTheEvent() throws {
-    let scene = try Self.scene()
     for code in Self.codes.prefix(2) {
       let id = APIScene.encoded(code)
       #expect(try scene.edit("DELETE", "/v1/quakes/\(id)").status == 200)
@@ -98,5 +75,12 @@ import Testing
       #expect(try scene.edit("POST", "/v1/quakes/\(id)/restore").status == 200)
       #expect(try scene.object("/v1/quakes/\(id)")["id"] as? String == code)
     }
+    // A slash that is not encoded separates.
+    let answer = try scene.server.get("/v1/quakes/smi:ch.ethz.sed/sc99a/Event/2026xaaaaa")
+    #expect(answer.status == 404)
+    // The address in the answer is a valid reference.
+    let problem = try scene.server.get("/v1/quakes/no%20such%2Fevent")
+    let members = try #require(try problem.json() as? [String: Any])
+    #expect(members["instance"] as? String == "/v1/quakes/no%20such%2Fevent")
   }
 }

@@ -10,7 +10,7 @@ import Testing
   /// An import that is killed at any moment has stored everything or nothing. The next run
   /// completes it.
   @Test func aKilledImportHasStoredEverythingOrNothing() throws {
-    let events = Tools.isSoak ? 15_000 : 8000
+    let events = Tools.isSoak ? 15_000 : 5000
     let folder = try TemporaryFolder()
     let file = folder.path + "/large.geojson"
     try Tools.succeed(
@@ -26,7 +26,7 @@ import Testing
       #expect(try start(trial).exit().status == 0)
       length = ContinuousClock.now - begun
     }
-    let rounds = Tools.isSoak ? 200 : 6
+    let rounds = Tools.isSoak ? 200 : 4
     var killed = 0
     var round = 0
     // On, until enough of them were killed before their end.

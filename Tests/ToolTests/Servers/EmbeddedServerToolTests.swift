@@ -74,25 +74,4 @@ import Testing
           "started a private PostgreSQL in \(server.home); stop it with \"quake-admin server stop\""
       ).count == 2, "\(errors)")
   }
-
-  @Test func migrationsAreListedAndApplied() throws {
-    let database = try TestDatabase.empty()
-    func migrate(_ arguments: String...) throws -> ToolProcess.Outcome {
-      let outcome = try Tools.succeed("quake-admin", ["migrate"] + database.option + arguments)
-      return outcome
-    }
-    #expect(try migrate("--dry-run").lines.first == "would apply migration 1 (events)")
-    let pending = try migrate("--status").lines
-    #expect(pending.count >= 3 && pending.dropFirst().allSatisfy { $0.contains("pending") })
-    #expect(try database.value("select to_regclass('quake.quake') is null") == "t")
-    #expect(try migrate().lines.first == "applied migration 1 (events)")
-    #expect(try migrate().output == "the schema is up to date\n")
-    #expect(try migrate("--dry-run").output == "the schema is up to date\n")
-    let applied = try migrate("--status").lines
-    #expect(applied.count == pending.count)
-    #expect(
-      applied.dropFirst().allSatisfy { $0.contains("quake-admin ") && !$0.contains("pending") })
-    let both = try Tools.run("quake-admin", ["migrate", "--status", "--dry-run"] + database.option)
-    #expect(both.status == 64)
-  }
 }

@@ -25,19 +25,6 @@ struct FullDiskTests {
     #expect(outcome.errors.contains("hint: Free some space on it"), "\(outcome.errors)")
   }
 
-  @Test func aServerThatCannotBeCreatedSaysSo() throws {
-    let disk = try SmallDisk(size: "8m")
-    let file = try files.write("a.geojson", Feeds.collection(count: 1))
-    let outcome = try run("quake-ingest", ["import", file], on: disk)
-    expectFull(outcome, disk)
-    #expect(outcome.status == 69)
-    // Nothing is left of it.
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: disk.path + "/server").allSatisfy {
-        !$0.hasPrefix("data")
-      })
-  }
-
   @Test func aServerThatRunsOutOfSpaceSaysSo() throws {
     let disk = try SmallDisk(size: "200m")
     func server(_ arguments: String...) throws -> ToolProcess.Outcome {

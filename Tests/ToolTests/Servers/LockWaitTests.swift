@@ -57,32 +57,19 @@ import Testing
 
   // MARK: Waiting, and SIGTERM
 
-  @Test(arguments: ["import", "backfill", "purge", "refresh", "apply"])
+  @Test(arguments: ["import", "backfill", "purge"])
   func aWaitingToolSaysSoAndEndsAtSIGTERM(_ what: String) throws {
-    var arguments: [String]
+    let arguments: [String]
     var (tool, table) = ("quake-ingest", "quake.quake")
     switch what {
     case "import": arguments = try importFeed()
     case "backfill":
       try folder.write("a.geojson", Feeds.collection(count: 3))
       arguments = ["backfill", folder.path]
-    case "purge":
-      try database.psql("insert into quake.quake (code, time) values ('a', now());")
+    default:
+      try database.insert("a")
       (tool, table) = ("quake-admin", "quake.history_floor")
       arguments = ["history", "purge", "--yes", "--before", "1s"]
-    case "refresh":
-      try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
-      (tool, table) = ("quake-admin", "quake.refresh_request")
-      arguments = ["refresh"]
-    default:
-      let file = try folder.write(
-        "all_day_2023-11-15T1000Z.geojson", Feeds.collection([], generated: 1_700_042_400_000))
-      _ = try Tools.run("quake-ingest", ["replay", folder.path] + database.option)
-      #expect(try database.count("quake.import") == 1, "\(file) is quarantined")
-      tool = "quake-admin"
-      arguments = [
-        "imports", "apply", try database.value("select import_id from quake.import_body"),
-      ]
     }
     let before = try database.contents()
     let holder = try lock("lock table \(table) in access exclusive mode")
@@ -140,30 +127,6 @@ import Testing
     try expectReport(process, "the end of transaction", by: holder)
     try expectEndAtSIGTERM(process, status: 75)
     try holder.rollback()
-  }
-
-  @Test func aWaitingToolContinuesWhenTheLockIsFree() throws {
-    let first = try lock("lock table quake.quake in share mode")
-    let second = try lock("lock table quake.quake in share mode")
-    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
-    try process.waitForError("and by 1 more.")
-    try first.rollback()
-    try second.rollback()
-    let outcome = try process.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(try database.count("quake.quake") == 3)
-  }
-
-  @Test func preparedTransactionsAreNamed() throws {
-    let owner = try database.connect()
-    try owner.run(
-      "begin", "lock table quake.quake in share mode",
-      "prepare transaction 'gid of \(database.name)'")
-    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
-    try process.waitForError("prepared transaction 'gid of \(database.name)'")
-    try process.waitForError("rollback prepared")
-    try expectEndAtSIGTERM(process, status: 75)
-    try owner.run("rollback prepared 'gid of \(database.name)'")
   }
 
   /// Readers wait for DDL only.
@@ -296,23 +259,5 @@ import Testing
     #expect(refused.status == 75, "\(refused.errors)")
     #expect(refused.errors.contains("another process is working on this backfill"))
     #expect(refused.errors.contains("\(writer.serverProcessID)"), "\(refused.errors)")
-  }
-
-  @Test func theStatusNamesSessionsThatMayPinTheNotificationQueue() throws {
-    let listener = try database.connect(applicationName: "a listener")
-    try listener.run("listen quake_changes")
-    try listener.begin()
-    try listener.run("select 1")
-    try Tools.succeed("quake-admin", ["status"] + database.option)
-    let arguments = ["status", "--max-queue", "0"] + database.option
-    let full = try Tools.run("quake-admin", arguments)
-    #expect(full.status == 1)
-    #expect(full.errors.contains("the server's notification queue is "), "\(full.errors)")
-    let json = try Tools.run("quake-admin", arguments + ["--json"])
-    // Other tests use the same server; it is among the first only if it has the oldest transaction.
-    #expect(json.output.contains("\"notification_queue\":{\"usage\":"), "\(json.output)")
-    #expect(json.output.contains("\"holders\":[{\"pid\":"), "\(json.output)")
-    #expect(json.output.contains("\"state\":\"idle in transaction\""), "\(json.output)")
-    try listener.rollback()
   }
 }

@@ -43,7 +43,7 @@ import Testing
     try Tools.start("quake-ingest", ["run"] + database.option + arguments)
   }
 
-  @Test(arguments: Way.allCases)
+  @Test(arguments: [Way.headers, .gzip])
   func aSlowServerDelaysNoOtherFeedAndNoEnd(_ way: Way) throws {
     let begun = Flag()
     let slow = try Self.dripping(way, begun)
@@ -92,19 +92,6 @@ import Testing
     #expect(try database.count("quake.import") == 1)
   }
 
-  @Test func onceEndsWhenAllFeedsAreDone() throws {
-    let slow = try Self.dripping(.body, Flag())
-    let file = try folder.write("quick.geojson", Feeds.collection(count: 2))
-    let outcome = try Tools.run(
-      "quake-ingest",
-      ["run", "--once", "--feed", slow.url, "--feed", file, "--download-timeout", "300ms"]
-        + database.option)
-    #expect(outcome.status == 69, "\(outcome.errors)")
-    #expect(outcome.errors.contains("not done in 300 ms"), "\(outcome.errors)")
-    #expect(outcome.errors.contains("quick.geojson: 2 seen"), "\(outcome.errors)")
-    #expect(try database.count("quake.import") == 1)
-  }
-
   @Test func aRequestDuringADownloadIsAnsweredByTheNextPoll() throws {
     let begun = Flag()
     let asked = Flag()
@@ -134,53 +121,24 @@ import Testing
         == "t")
   }
 
-  /// A worker sends signs of life while it downloads.
-  @Test func aWorkerThatDownloadsIsNotReplaced() throws {
-    let begun = Flag()
-    let slow = try Self.dripping(.body, begun)
-    // A busy machine may stop a worker for seconds, too.
-    let silence = Tools.isSoak ? 1 : 10
-    let scene = WorkerScene(
-      database, ["--feed", slow.url, "--every", "1h", "--takeover-after", "\(silence)s"])
-    let first = try scene.start()
-    try begun.wait()
-    let second = try scene.start()
-    try scene.worker(second).waitForError("standing by for all_day")
-    // The second worker examines the first four times in the allowed silence, and goes on with that.
-    let began = try database.value("select clock_timestamp()")
-    try eventually("the second has worked when twice the allowed silence had passed") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = '\(second)'
-           and query_start > '\(began)'::timestamptz + interval '\(2 * silence) s'
-        """) == "1"
+  @Test func anImportIsEndedByASignal() throws {
+    for way in Way.allCases {
+      let begun = Flag()
+      let slow = try Self.dripping(way, begun)
+      let run = try Tools.start("quake-ingest", ["import", slow.url] + database.option)
+      try begun.wait()
+      let signalled = ContinuousClock.now
+      run.signal(SIGTERM)
+      let outcome = try run.exit()
+      #expect(outcome.status == 1, "\(way): \(outcome.errors)")
+      #expect(ContinuousClock.now - signalled < Self.promptly)
     }
-    #expect(try scene.holders() == ["all_day": first])
-    #expect(slow.requests.count == 1)
-    try scene.stop()
-  }
-
-  @Test(arguments: Way.allCases)
-  func anImportIsEndedByASignal(_ way: Way) throws {
-    let begun = Flag()
-    let slow = try Self.dripping(way, begun)
-    let run = try Tools.start("quake-ingest", ["import", slow.url] + database.option)
-    try begun.wait()
-    let signalled = ContinuousClock.now
+    // While it waits for a program that writes to a pipe, too.
+    let run = try Tools.start("quake-ingest", ["import", pipe()] + database.option)
+    try run.waitForError("waiting for a program that writes to it")
     run.signal(SIGTERM)
-    let outcome = try run.exit()
-    #expect(outcome.status == 1, "\(outcome.errors)")
-    #expect(ContinuousClock.now - signalled < Self.promptly)
+    #expect(try run.exit().status == 1)
     #expect(try database.count("quake.import") == 0)
-  }
-
-  @Test func anImportHasADeadlineToo() throws {
-    let slow = try Self.dripping(.body, Flag())
-    let outcome = try Tools.run(
-      "quake-ingest", ["import", "--download-timeout", "300ms", slow.url] + database.option)
-    #expect(
-      outcome.status == 69 && outcome.errors.contains("not done in 300 ms"), "\(outcome.errors)")
   }
 
   // MARK: Named pipes
@@ -205,19 +163,11 @@ import Testing
       outcome.status == 0 && outcome.lines.first?.contains("3 inserted") == true, "\(outcome)")
   }
 
-  @Test func waitingForAWriterCanBeInterrupted() throws {
-    let path = try pipe()
-    let run = try Tools.start("quake-ingest", ["import", path] + database.option)
-    try run.waitForError("waiting for a program that writes to it")
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 1)
-  }
-
   @Test func aNamedPipeIsNotPolled() throws {
-    let path = try pipe()
-    let outcome = try Tools.run("quake-ingest", ["run", "--feed", path] + database.option)
-    #expect(outcome.status == 64, "\(outcome.errors)")
-    #expect(outcome.errors.contains("cannot poll file"), "\(outcome.errors)")
+    for (path, words) in [(try pipe(), "cannot poll file"), ("-", "--once")] {
+      let outcome = try Tools.run("quake-ingest", ["run", "--feed", path] + database.option)
+      #expect(outcome.status == 64 && outcome.errors.contains(words), "\(outcome.errors)")
+    }
     // Nor one that later replaces a file.
     let file = try folder.write("late.geojson", Feeds.collection(count: 1))
     let run = try run(["--feed", file, "--every", "50ms"])
@@ -240,16 +190,5 @@ import Testing
     #expect(outcome.errors.contains("The first 1,000 are kept"), "\(outcome.errors)")
     #expect(try database.count("quake.import_reject") == 1000)
     #expect(try database.value("select rejected from quake.import") == "1100")
-  }
-
-  @Test func oldRejectsAreDeletedByTheWorker() throws {
-    let feed = Feeds.collection([Feeds.feature("usgood"), Feeds.feature("us1", magnitude: "99")])
-    let file = try folder.write("odd.geojson", feed)
-    let run = try run(["--feed", file, "--every", "1h", "--keep-rejects", "1s"])
-    try run.waitForError("deleted 1 reject older than 1")
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
-    #expect(try database.count("quake.import_reject") == 0)
-    #expect(try database.value("select rejected from quake.import") == "1")
   }
 }

@@ -50,8 +50,7 @@ struct ExecScene {
 
   /// The tokens in the history, in their order.
   func tokens() throws -> [String] {
-    try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    try database.tokens()
   }
 
   /// The contents of the state file.
@@ -78,5 +77,13 @@ final class Gate {
       var count: Int32 = 0
       return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count == 0
     }
+  }
+}
+
+extension ToolProcess.Outcome {
+  /// The messages, without the one with which a watch begins.
+  var problems: String {
+    errors.split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { !$0.contains("quake-watch: watching after ") }.joined(separator: "\n")
   }
 }

@@ -24,3 +24,21 @@ enum InstalledProgram {
     return outcome.lines.last
   }
 }
+
+/// Programs from PyPI that read exports and from USGS's services: ObsPy, usgs-libcomcat, Home Assistant's client, GDAL,
+/// pandas, feedparser.
+enum Clients {
+  /// The Python that has them; nil if they cannot be installed.
+  static let python = InstalledProgram.path(from: "clients.sh", variable: "QUAKE_CLIENTS")
+
+  static let isMissing = "could not install ObsPy, usgs-libcomcat and other clients from PyPI"
+}
+
+/// The program schemathesis from PyPI, which tests a server by its OpenAPI document.
+enum Schemathesis {
+  /// Its path; nil if it cannot be installed.
+  static let program = InstalledProgram.path(
+    from: "schemathesis.sh", variable: "QUAKE_SCHEMATHESIS")
+
+  static let isMissing = "could not install schemathesis from PyPI"
+}

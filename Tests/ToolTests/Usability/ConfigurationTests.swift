@@ -65,26 +65,6 @@ import Testing
     #expect(try messages(flags.errors) == messages(configured.errors))
   }
 
-  /// Each option is a key: the error is about the unknown key after it.
-  @Test func everyOptionIsAKey() throws {
-    let options = try options()
-    #expect(options.count >= 14 && options.contains("feed") && options.contains("database"))
-    let help = try Tools.run("quake-ingest", ["run", "--help"]).output
-    for (index, option) in options.enumerated() {
-      let takesValue = help.contains(try Regex("--\(option) [A-Z]"))
-      let file = try folder.write(
-        "q.conf", "\(option) = \(takesValue ? "1" : "no")\nno-such-key = \(index)\n")
-      let outcome = try run(["--config", file])
-      #expect(outcome.status == 64)
-      #expect(
-        outcome.errors.contains("q.conf:2: unknown key 'no-such-key'"), "\(outcome.errors)")
-    }
-    for option in ["help", "version", "man", "completions", "config"] {
-      let file = try folder.write("q.conf", "\(option) = x\n")
-      #expect(try run(["--config", file]).errors.contains("q.conf:1: key '\(option)'"))
-    }
-  }
-
   @Test func theCommandLineOverridesTheFileAndTheFileTheEnvironment() throws {
     let other = try TestDatabase()
     let file = try folder.write(
@@ -134,23 +114,6 @@ import Testing
     let file = try folder.write("q.conf", "log-format = json\nevry = 5m\n")
     let line = try JSONLine(run(["--config", file]).errors)
     #expect(line.string("message")?.contains("q.conf:2: unknown key 'evry'") == true)
-  }
-
-  @Test func aPasswordThatOthersCanReadCausesAWarning() throws {
-    let warning = "contains a password, and other users can read it"
-    for (address, permissions, isWarned) in [
-      ("postgresql://me:swordfish@127.0.0.1:1/quake", 0o644, true),
-      ("host=127.0.0.1 port=1 password=swordfish", 0o604, true),
-      ("host=127.0.0.1 port=1 password=swordfish", 0o600, false),
-      ("postgresql://me@127.0.0.1:1/quake", 0o644, false),
-    ] {
-      let file = try folder.write("q.conf", "database = \(address)\n")
-      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
-      let outcome = try run(["--config", file, "--feed", feed])
-      #expect(outcome.status == 69, "\(outcome.errors)")
-      #expect(outcome.errors.contains(warning) == isWarned, "\(address): \(outcome.errors)")
-      #expect(!outcome.errors.contains("swordfish"))
-    }
   }
 
   // MARK: Files in deploy

@@ -84,7 +84,6 @@ import Testing
     for (tool, arguments, status) in [
       ("quake-ingest", ["import", bad] + database.option, 65),
       ("quake-ingest", ["run", "--no-such-option"], 64),
-      ("quake-ingest", ["run", "--every", "never"], 64),
       ("quake-ingest", ["run", "--feed", "all_hour", "-d", secret], 69),
       ("quake-watch", ["-d", secret, "--no-follow"], 69),
       ("quake-watch", ["--after", "nonsense"] + database.option, 65),
@@ -98,34 +97,5 @@ import Testing
       #expect(last.integer("status") == Int(status), "\(last.text)")
       #expect(!outcome.errors.contains("swordfish"))
     }
-  }
-
-  @Test func aWatchersLogIsObjects() throws {
-    let arguments = ["--from-start", "--name", "w"] + database.option
-    let watch = try Tools.start("quake-watch", ["--log-format=json", "--verbose"] + arguments)
-    func insert(_ code: String) throws {
-      try database.psql("insert into quake.quake (code, time) values ('\(code)', now());")
-    }
-    try insert("a")
-    #expect(try watch.line().contains("(a)"))
-    try eventually("the cursor is stored") { try database.count("quake.watcher") == 1 }
-    let holder = try database.value("select holder from quake.watcher")
-    let other = try Tools.start("quake-watch", arguments)
-    try eventually("the other watcher has taken it over") {
-      try database.value("select holder from quake.watcher") != holder
-    }
-    try insert("b")
-    let outcome = try watch.exit()
-    #expect(outcome.status == 75, "\(outcome.errors)")
-    #expect(try lines(outcome.errors).last?.integer("status") == 75)
-    other.signal(SIGTERM)
-    #expect(try other.exit().status == 0)
-  }
-
-  @Test func textIsTheDefault() throws {
-    let outcome = try Tools.run("quake-watch", ["--after", "nonsense"] + database.option)
-    #expect(outcome.errors.hasPrefix("quake-watch: error: malformed token"))
-    let unknown = try Tools.run("quake-watch", ["--log-format", "xml"] + database.option)
-    #expect(unknown.status == 64 && unknown.errors.contains("expected text or json"))
   }
 }

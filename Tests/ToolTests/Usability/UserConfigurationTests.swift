@@ -37,16 +37,16 @@ import Testing
       ].merging(more) { $1 })
   }
 
-  @Test(arguments: [
-    ("quake-query", ["list", "--count"]), ("quake-watch", ["--no-follow"]),
-    ("quake-admin", ["status"]), ("quake-ingest", ["import", "-", "--json"]),
-  ])
-  func everyToolUsesTheDatabase(_ tool: String, _ arguments: [String]) throws {
+  @Test func everyToolUsesTheDatabase() throws {
     try write(user: "database = \(database.conninfo)\n")
-    let outcome = try run(tool, arguments)
-    #expect(
-      outcome.status == 0 || tool == "quake-ingest" && outcome.status == 65, "\(outcome.errors)")
-    #expect(!outcome.errors.contains("/dev/null/quake"))
+    for (tool, arguments, status) in [
+      ("quake-query", ["list", "--count"], 0), ("quake-watch", ["--no-follow"], 0),
+      ("quake-admin", ["status"], 0), ("quake-ingest", ["import", "-", "--json"], 65),
+    ] as [(String, [String], Int32)] {
+      let outcome = try run(tool, arguments)
+      #expect(outcome.status == status, "\(outcome.errors)")
+      #expect(!outcome.errors.contains("/dev/null/quake"))
+    }
   }
 
   @Test func optionsAndTheEnvironmentHavePrecedenceAndTheUserOverridesTheSystem() throws {
@@ -82,12 +82,8 @@ import Testing
       ("databse = x\n", ":1: unknown key 'databse'", "did you mean 'database'?"),
       ("\ncolour = maybe\n", ":2: invalid value 'maybe' for key 'colour'", "auto, yes or no"),
       ("time-zone = Mars/Olympus\n", ":1: invalid value 'Mars/Olympus'", "Europe/Berlin"),
-      ("time-zone = ../../etc/passwd\n", ":1: invalid value", "time zone"),
-      ("colour = no\ncolour = yes\n", ":2: key 'colour' is given more than once", "line 1"),
-      ("database =\n", ":1: invalid value ''", "a database"),
       ("database = nonsense=1\n", ":1: key 'database':", ""),
       ("[section]\ndatabase = x\n", "without sections", ""),
-      ("nothing\n", ":1: expected key = value", ""),
     ] {
       try write(user: text)
       let outcome = try run("quake-query", ["list"])
@@ -136,7 +132,6 @@ import Testing
     #expect(try generated().contains("2026-01-31T17:30:00+05:30"))
     #expect(
       try generated(["QUAKE_TIME_ZONE": "America/New_York"]).contains("2026-01-31T07:00:00-05:00"))
-    #expect(try generated(["QUAKE_TIME_ZONE": "UTC"]).contains("2026-01-31T12:00:00Z"))
     // Output for programs is in UTC.
     #expect(
       try run("quake-admin", ["imports", "--json"] + database.option).output.contains(

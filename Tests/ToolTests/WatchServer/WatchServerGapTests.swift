@@ -67,11 +67,28 @@ import Testing
     return (process, server)
   }
 
-  @Test(arguments: Fault.allCases)
-  func aWatchEndsAtAGap(_ fault: Fault) throws {
-    let tokens = try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+  @Test func aWatchEndsAtAGap() throws {
+    let tokens = try database.tokens()
     let history = try database.history()
+    for fault in Fault.allCases { try expectEnd(at: fault, tokens, history) }
+    // A filter of the server leaves out what it may.
+    let filtered = try Tools.run(
+      "quake-watch",
+      ["--url", server.url, "--json", "--from-start", "--no-follow", "--code", "d2"])
+    #expect(filtered.status == 0 && filtered.lines.count == 1, "\(filtered.errors)")
+    // A watch begins again with the list if it may.
+    let (process, forger) = try watch(.transaction, ["--on-expired", "snapshot"])
+    let lines = try process.lines(9).map(JSONLine.init)
+    #expect(
+      lines.map { $0.string("op") }
+        == ["insert", "reset"] + Array(repeating: "snapshot", count: 7))
+    #expect(lines[1].string("reason") == "diverged")
+    process.signal(SIGTERM)
+    #expect(try process.exit().status == 0)
+    withExtendedLifetime(forger) {}
+  }
+
+  private func expectEnd(at fault: Fault, _ tokens: [String], _ history: [String]) throws {
     let (process, server) = try watch(fault, ["--no-follow"])
     let outcome = try process.exit()
     withExtendedLifetime(server) {}
@@ -105,24 +122,5 @@ import Testing
     #expect(outcome.errors.contains("error: " + message), "\(outcome.errors)")
     #expect(outcome.errors.contains("detail: " + detail), "\(outcome.errors)")
     #expect(outcome.errors.contains("a proxy in front of it"), "\(outcome.errors)")
-  }
-
-  @Test func aWatchBeginsAgainWithTheListIfItMay() throws {
-    let (process, server) = try watch(.transaction, ["--on-expired", "snapshot"])
-    let lines = try process.lines(9).map(JSONLine.init)
-    #expect(
-      lines.map { $0.string("op") }
-        == ["insert", "reset"] + Array(repeating: "snapshot", count: 7))
-    #expect(lines[1].string("reason") == "diverged")
-    process.signal(SIGTERM)
-    #expect(try process.exit().status == 0)
-    withExtendedLifetime(server) {}
-  }
-
-  @Test func aFilterOfTheServerLeavesOutWhatItMay() throws {
-    let outcome = try Tools.run(
-      "quake-watch",
-      ["--url", server.url, "--json", "--from-start", "--no-follow", "--code", "d2"])
-    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
   }
 }

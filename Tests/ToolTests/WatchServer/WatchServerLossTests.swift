@@ -25,18 +25,12 @@ import Testing
       environment: ["XDG_STATE_HOME": folder.path], folder: folder.path)
   }
 
-  private func insert(_ codes: String..., into database: TestDatabase) throws {
-    for code in codes {
-      try database.psql("insert into quake.quake (code, time) values ('\(code)', now());")
-    }
-  }
-
   /// Both databases have a. The first alone has b and c, the second x, y and z.
   private func restored() throws -> (copy: TestDatabase, lost: [String]) {
-    try insert("a", into: database)
+    try database.insert("a")
     let copy = try TestDatabase(copying: database)
-    try insert("b", "c", into: database)
-    try insert("x", "y", "z", into: copy)
+    try database.insert("b", "c")
+    try copy.insert("x", "y", "z")
     let lost = try database.column(
       "select token || '.' || nonce from quake.change_transaction where token > 1 order by token")
     return (copy, lost)

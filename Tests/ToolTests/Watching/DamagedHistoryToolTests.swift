@@ -115,4 +115,59 @@ import Testing
     }
     return true
   }
+
+  /// Both ends of a gap are named by the readers that come to it, and each gap by `quake-query verify`.
+  @Test func aGapIsNamedWithBothEnds() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    for number in 1...60 {
+      try connection.run("insert into quake.quake (code, time) values ('e\(number)', now())")
+    }
+    let whole = try Tools.run("quake-query", ["verify"] + database.option)
+    #expect(whole.status == 0, "\(whole.errors)")
+    #expect(whole.output.hasSuffix(": nothing is missing\n"), "\(whole.output)")
+    let tokens = try database.tokens()
+    try database.psql(
+      """
+      delete from quake.quake_version v using quake.change_transaction t
+       where t.transaction_id = v.transaction_id and t.token in (11, 12);
+      delete from quake.change_transaction where token in (11, 12);
+      """)
+    let (before, after, last) = (tokens[9], tokens[12], tokens[11])
+    for (tool, arguments, printed) in [
+      ("quake-watch", ["--from-start", "--json"], 10), ("quake-query", ["history", "--json"], 0),
+    ] {
+      let outcome = try Tools.run(tool, arguments + database.option)
+      #expect(outcome.status == 65 && outcome.lines.count == printed, "\(tool)")
+      let detail = "The next transaction here, \(after), names \(last) as the one before it."
+      #expect(
+        outcome.errors.contains("error: history diverged at token \(before)")
+          && outcome.errors.contains(detail), "\(outcome.errors)")
+    }
+    // What does not reach over the gap is read.
+    for range in [["--after", after], ["--from-start", "--up-to", before]] {
+      try Tools.succeed("quake-watch", range + ["--no-follow", "--json"] + database.option)
+    }
+    try database.psql(
+      """
+      delete from quake.quake_version v using quake.change_transaction t
+       where t.transaction_id = v.transaction_id and t.token = 30;
+      """)
+    let outcome = try Tools.run("quake-query", ["verify"] + database.option)
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains("error: history diverged in 2 places"), "\(outcome.errors)")
+    try #require(outcome.lines.count == 3, "\(outcome.output)")
+    #expect(
+      outcome.lines[0]
+        == "after \(before): the next transaction, \(after), names \(last) as the one before it")
+    #expect(outcome.lines[1].hasSuffix(": the transaction had 1 change, the history holds 0"))
+    #expect(outcome.lines[2].hasSuffix(": 2 gaps"), "\(outcome.lines[2])")
+    let json = try Tools.run("quake-query", ["verify", "--json"] + database.option)
+    let lines = try json.lines.map(JSONLine.init)
+    try #require(lines.count == 3)
+    #expect(lines[0].string("after") == before && lines[0].string("token") == after)
+    #expect(lines[0].string("predecessor") == last)
+    #expect(lines[1].integer("changes") == 1 && lines[1].integer("held") == 0)
+    #expect(lines[2].integer("transactions") == 58 && lines[2].integer("gaps") == 2)
+  }
 }

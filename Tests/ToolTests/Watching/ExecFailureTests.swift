@@ -46,7 +46,7 @@ import Testing
     try scene.database.psql(
       """
       insert into quake.quake (code, time)
-      select 'e' || n, now() - n * interval '1 second' from generate_series(1, 20000) n;
+      select 'e' || n, now() - n * interval '1 second' from generate_series(1, 3000) n;
       """)
     let arguments = [
       "--snapshot", "--no-follow", "--state", "state", "--op", "insert", "--exec",
@@ -64,7 +64,6 @@ import Testing
     try scene.insert("a")
     for (command, words) in [
       ("kill -9 $$", "was ended by signal 9"), ("nonexistent-program", "exited with status 127"),
-      ("exit 255", "exited with status 255"), ("kill $$", "was ended by signal 15"),
     ] {
       let outcome = try scene.run(["--exec", command])
       #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
@@ -181,16 +180,13 @@ import Testing
 
   @Test func aFailedChangeMayBeSkipped() throws {
     try scene.insert("a", "b", "c")
-    for arguments in [[], ["--jobs", "4"]] {
-      let outcome = try scene.run(
-        arguments + [
-          "--state", "state-\(arguments.count)", "--exec-failure", "skip", "--exec",
-          "test $QUAKE_CODE != b && echo $QUAKE_CODE",
-        ])
-      #expect(outcome.status == 0 && Set(outcome.lines) == ["a", "c"])
-      #expect(outcome.errors.components(separatedBy: "warning: command for insert b (").count == 2)
-      #expect(try scene.lines(of: "state-\(arguments.count)") == [scene.tokens()[0]])
-    }
+    let outcome = try scene.run([
+      "--jobs", "4", "--state", "state", "--exec-failure", "skip", "--exec",
+      "test $QUAKE_CODE != b && echo $QUAKE_CODE",
+    ])
+    #expect(outcome.status == 0 && Set(outcome.lines) == ["a", "c"])
+    #expect(outcome.errors.components(separatedBy: "warning: command for insert b (").count == 2)
+    #expect(try scene.state() == scene.tokens()[0])
     let batch = try scene.run(["--exec-failure", "skip", "--exec-batch", "false"])
     #expect(batch.status == 0 && batch.errors.contains("warning: command for transaction"))
   }

@@ -49,9 +49,12 @@ import Testing
   }
 
   /// Runs a worker until something has been done.
-  private func work(_ arguments: [String] = [], until isDone: (ToolProcess) throws -> Void) throws {
+  private func work(
+    _ arguments: [String], feed: String = Feeds.collection(count: 1),
+    until isDone: (ToolProcess) throws -> Void
+  ) throws {
     let folder = try TemporaryFolder()
-    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    let file = try folder.write("a.geojson", feed)
     let worker = try Tools.start(
       "quake-ingest", ["run", "--feed", file, "--every", "1h"] + arguments + database.option)
     try isDone(worker)
@@ -87,23 +90,24 @@ import Testing
     #expect(try database.count("quake.edit") == 1)
   }
 
-  @Test func aWorkerNotesThePlacesThatEventsHaveLeft() throws {
+  @Test func aWorkerNotesPastPlacesAndSizesAndDeletesOldRejects() throws {
     try database.psql(
       """
       insert into quake.quake (code, time) values ('gone', '2024-02-29T12:00:00Z');
       delete from quake.quake where code = 'gone'
       """)
-    try work { _ in
-      try eventually("the deleted event is noted") { try database.count("quake.past_place") > 0 }
+    let odd = [Feeds.feature("usgood"), Feeds.feature("us1", magnitude: "99")]
+    try work(["--keep-rejects", "1s"], feed: Feeds.collection(odd)) { worker in
+      try worker.waitForError("deleted 1 reject older than 1")
+      try eventually("the deleted event and the sizes are noted") {
+        try database.count("quake.past_place") > 0 && database.count("quake.table_size") > 0
+      }
     }
     #expect(
       try database.value("select code || ' ' || day from quake.past_place") == "gone 2024-02-29")
-  }
-
-  @Test func theStatusTellsHowTheLargestTablesHaveGrown() throws {
-    try work { _ in
-      try eventually("the sizes are noted") { try database.count("quake.table_size") > 0 }
-    }
+    #expect(try database.count("quake.import_reject") == 0)
+    #expect(try database.value("select rejected from quake.import") == "1")
+    // The status tells how the largest tables have grown.
     try database.psql("update quake.table_size set bytes = 0, at = now() - interval '2 days'")
     let outcome = try Tools.run("quake-admin", ["status"] + database.option)
     #expect(

@@ -11,10 +11,6 @@ import Testing
     database = try TestDatabase()
   }
 
-  private func insert(_ code: String) throws {
-    try database.psql("insert into quake.quake (code, time) values ('\(code)', now());")
-  }
-
   /// Puts another transaction in the place of the last one, and ends the sessions of a program.
   private func replaceLastTransaction(endingSessionsOf tool: String) throws {
     try database.psql(
@@ -27,12 +23,8 @@ import Testing
       select setval('quake.token', greatest(token - 1, 1), token > 1) from lost;
       commit;
       """)
-    try insert("other")
-    try database.psql(
-      """
-      select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and application_name = '\(tool)';
-      """)
+    try database.insert("other")
+    try database.endSessions(of: tool)
   }
 
   private func error(in process: ToolProcess, with words: String) throws -> JSONLine {
@@ -68,20 +60,16 @@ import Testing
     let worker = try Tools.start(
       "quake-ingest", ["run", "--feed", "\(server.url)@1h"] + database.option)
     try worker.waitForError("2 inserted")
-    try insert("other")
-    try database.psql(
-      """
-      select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and application_name = 'quake-ingest';
-      """)
+    try database.insert("other")
+    try database.endSessions(of: "quake-ingest")
     try worker.waitForError("connected to the database again")
     worker.signal(SIGTERM)
     #expect(try !worker.exit().errors.contains("error:"))
   }
 
   @Test func aServerReportsThatItsDatabaseLostThem() throws {
-    try insert("a")
-    try insert("b")
+    try database.insert("a")
+    try database.insert("b")
     let server = try ServerProcess(database, ["--log-format", "json"])
     try eventually("the streams follow") { try server.get("/readyz").status == 200 }
     let read = try database.value("select quake.latest_token()")
@@ -97,9 +85,8 @@ import Testing
   }
 
   @Test func aServerReportsAGapInItsHistoryOnce() throws {
-    for number in 1...9 { try insert("e\(number)") }
-    let tokens = try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    for number in 1...9 { try database.insert("e\(number)") }
+    let tokens = try database.tokens()
     try database.psql(
       """
       delete from quake.quake_version v using quake.change_transaction t

@@ -25,12 +25,10 @@ import Testing
     }
   }
 
-  private func start(
-    _ url: String, interval: String = "0s", of other: TestDatabase? = nil
-  ) throws -> ToolProcess {
+  private func start(_ url: String, interval: String = "0s") throws -> ToolProcess {
     let worker = try Tools.start(
       "quake-ingest",
-      ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + (other ?? database).option)
+      ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + database.option)
     try worker.waitForError("all_day: 3 seen")
     return worker
   }
@@ -110,26 +108,6 @@ import Testing
     let outcome = try refresh()
     #expect(outcome.status == 69, "\(outcome.errors)")
     #expect(outcome.errors.contains("no worker runs that polls it"))
-    // A worker that starts in time answers the request, which waits six seconds for one. If a busy machine took
-    // longer to start it, another try shows what is meant.
-    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
-    let deadline = ContinuousClock.now + ToolProcess.patience
-    var isLate = false
-    repeat {
-      let database = try TestDatabase()
-      try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
-      let asked = ContinuousClock.now
-      let requester = try Tools.start("quake-admin", ["refresh"] + database.option)
-      try database.waitForIdle("quake-admin", after: "refresh_request")
-      let worker = try start(server.url, of: database)
-      isLate = ContinuousClock.now - asked > .seconds(5)
-      let late = try requester.exit()
-      try end(worker)
-      guard !isLate else { continue }
-      #expect(late.status == 0, "\(late.errors)")
-      #expect(late.output.hasPrefix("all_day: 3 seen: 3 inserted"))
-    } while isLate && ContinuousClock.now < deadline
-    #expect(!isLate)
   }
 
   @Test func waitingForASlowPollTimesOut() throws {
@@ -153,13 +131,15 @@ import Testing
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
     let worker = try start(server.url, interval: "2s")
     let before = try database.value("select polled_at from quake.feed")
+    // What is rolled back asks for nothing.
+    try database.psql("begin; select quake.request_refresh(); rollback;")
     // It sees all of them at once.
     try worker.stop()
     let ids = try (0..<5).map { _ in
       try database.psql("select quake.request_refresh('all_day');").output
         .trimmingCharacters(in: .whitespacesAndNewlines)
     }
-    #expect(Set(ids) == ["1"], "\(ids)")
+    #expect(Set(ids).count == 1, "\(ids)")
     worker.signal(SIGCONT)
     try eventually("all are answered") {
       try database.value("select bool_and(outcome = 'imported') from quake.refresh_request") == "t"
@@ -171,15 +151,6 @@ import Testing
     #expect(
       try database.value(
         "select polled_at - '\(before)'::timestamptz >= interval '1.9 s' from quake.feed") == "t")
-  }
-
-  @Test func aRequestThatIsRolledBackDoesNothing() throws {
-    let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
-    let worker = try start(server.url)
-    try database.psql("begin; select quake.request_refresh(); rollback;")
-    #expect(try refresh().status == 0)
-    try end(worker)
-    #expect(server.requests.count == 2)
   }
 
   @Test func aWatcherCanRequestARefreshAndSeesTheChanges() throws {

@@ -221,19 +221,6 @@ import Testing
     #expect(try database.count("quake.quake") == 3)
   }
 
-  @Test func severalFeedsArePolled() throws {
-    let file = try folder.write("a.geojson", Feeds.collection(count: 3))
-    let server = try ScriptedServer(body: Array(Feeds.collection(count: 2, from: 11).utf8))
-    let run = try run(["--feed", file, "--feed", server.url, "--every", "50ms"])
-    try run.waitForError("a.geojson: 3 seen", count: 2)
-    try run.waitForError("all_day: 2 seen", count: 2)
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
-    #expect(try database.count("quake.quake") == 5)
-    #expect(try database.count("quake.change_transaction") == 2)
-    #expect(try database.count("quake.feed") == 2)
-  }
-
   // MARK: The end
 
   @Test func onceEndsWithTheStatusOfTheFirstThatFailed() throws {
@@ -257,8 +244,10 @@ import Testing
 
   @Test func wrongOptionsAreUsageErrors() throws {
     for arguments in [
-      ["--every", "never"], ["--every", "0s"], ["--merge", "x"], ["--feed"], ["x"],
-      ["--timeout", "-1s"],
+      ["--every", "never"], ["--every", "5m"], ["--merge", "x"], ["--feed"], ["x"],
+      ["--timeout", "-1s"], ["--feed", "all_day@0s"],
+      ["--feed", "all_day", "--feed", "all_day@5m"],
+      ["--feed", "all_day", "--takeover-after", "0s"],
     ] {
       let outcome = try run(arguments).exit()
       #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")

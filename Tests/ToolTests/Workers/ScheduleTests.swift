@@ -76,17 +76,6 @@ import Testing
     #expect(try database.value("select url from quake.feed").contains("ann") == false)
   }
 
-  @Test func wrongSchedulesAreUsageErrors() throws {
-    for arguments in [
-      ["--every", "5m"], ["--feed", "all_day@0s"], ["--feed", "all_day", "--feed", "all_day@5m"],
-      ["--feed", "all_day@never"], ["--feed", "all_day", "--takeover-after", "0s"],
-      ["--feed", "all_day", "--refresh-interval", "soon"],
-    ] {
-      let outcome = try run(arguments).exit()
-      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
-    }
-  }
-
   @Test func aRestartDoesNotPollBeforeItIsDue() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { _, client in client.answer(200, ["ETag: \"v1\""], body) }

@@ -72,15 +72,6 @@ import Testing
     #expect(try run.exit().status == 0)
   }
 
-  @Test func failuresAreInTheStatus() throws {
-    let server = try ScriptedServer(503, body: [])
-    let run = try start(["--feed", server.url])
-    _ = try socket.message(with: "READY=1")
-    #expect(try waitForStatus { $0.contains("503") }.hasPrefix("STATUS=could not import all_day"))
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
-  }
-
   @Test func withoutADatabaseItNeverReportsReady() throws {
     let outcome = try Tools.run(
       "quake-ingest", ["run", "--feed", "all_hour", "-d", "host=/nonexistent"],

@@ -23,9 +23,7 @@ import Testing
     ("a blank before the colon", post("\(host)Content-Length : 3\r\n\r\nabc")),
     ("a tab before the colon", post("\(host)Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n")),
     ("a name of a strange character", get("\(host)X(y): 1\r\n\r\n")),
-    ("no name", get("\(host): 1\r\n\r\n")),
     ("no host", get("Accept: */*\r\n\r\n")),
-    ("no header field", get("\r\n")),
     ("two hosts", get("\(host)Host: 127.0.0.1\r\n\r\n")),
     ("two hosts of HTTP/1.0", "GET /healthz HTTP/1.0\r\n\(host)\(host)\r\n"),
     ("chunks of HTTP/1.0", "POST / HTTP/1.0\r\n\(host)Transfer-Encoding: chunked\r\n\r\n"),
@@ -34,8 +32,6 @@ import Testing
     ("the last field on two lines", get("\(host)X-Long: a\r\n\tb\r\n\r\n")),
     ("a zero in a value", get("\(host)Accept: a\u{0}b\r\nX: 1\r\n\r\n")),
     ("a zero in the last value", get("\(host)Accept: a\u{0}b\r\n\r\n")),
-    ("two zeros in the last value", get("\(host)Accept: a\u{0}\u{0}b\r\n\r\n")),
-    ("a zero at the end of a value", get("\(host)Accept: a\u{0}\r\nX: 1\r\n\r\n")),
     ("a zero at the end of the header", get("\(host)Accept: a\u{0}\r\n\r\n")),
     ("a zero in the target", "GET /healthz\u{0}x HTTP/1.1\r\n\(host)\r\n"),
     ("a version behind a zero", "GET /healthz\u{0}HTTP/1.1 HTTP/1.1\r\n\(host)\r\n"),
@@ -48,21 +44,15 @@ import Testing
     ("a last field without a carriage return", get("\(host)Accept: a\n\r\n")),
     ("an end without a carriage return", get("\(host)\n")),
     ("no carriage returns", "GET /healthz HTTP/1.0\n\n"),
-    ("a control character in the method", "G\u{1}ET /healthz HTTP/1.1\r\n\(host)\r\n"),
     ("a strange character in the method", "GE(T /healthz HTTP/1.1\r\n\(host)\r\n"),
     ("another host in the address", "GET http://evil/healthz HTTP/1.1\r\n\(host)\r\n"),
     ("another port in the address", "GET http://localhost:1/healthz HTTP/1.1\r\n\(host)\r\n"),
     ("a user in the address", "GET http://localhost@evil/ HTTP/1.1\r\n\(host)\r\n"),
-    ("no host in the address", "GET http:///healthz HTTP/1.1\r\n\(host)\r\n"),
-    ("words after the port", get("Host: 127.0.0.1:27450 evil\r\n\r\n")),
     ("a list of hosts", get("Host: 127.0.0.1:27450, evil\r\n\r\n")),
-    ("a list of names", get("Host: localhost,evil\r\n\r\n")),
     ("a name after an address", get("Host: [::1]evil.com\r\n\r\n")),
     ("an address without an end", get("Host: [::1\r\n\r\n")),
-    ("no address in the brackets", get("Host: [localhost]\r\n\r\n")),
     ("a port of letters", get("Host: localhost:abc\r\n\r\n")),
     ("a port that is too large", get("Host: localhost:999999\r\n\r\n")),
-    ("an enormous port", get("Host: localhost:99999999999999999999\r\n\r\n")),
     ("a negative port", get("Host: localhost:-1\r\n\r\n")),
     ("a length after the body", chunked("0\r\nContent-Length: 5\r\n\r\n")),
     ("a host after the body", chunked("0\r\nX: 1\r\nHost: evil\r\n\r\n")),
@@ -72,7 +62,7 @@ import Testing
 
   /// Requests that libmicrohttpd cannot read, and their status.
   private static let unreadable: [(name: String, status: Int, request: String)] =
-    ["3, 3", "-3", "+3", "0x3", "3 3", "", "3;", "\u{b2}"].map {
+    ["3, 3", "-3", "0x3", "", "\u{b2}"].map {
       ("the length \($0)", 400, post("\(host)Content-Length: \($0)\r\n\r\nabc"))
     } + [
       (
@@ -201,17 +191,6 @@ import Testing
       posted.send(Self.post("\(Self.host)Transfer-Encoding: Chunked\r\n\r\n" + body))
       #expect(try posted.answer().status == 403)
     }
-    try server.stop()
-  }
-
-  @Test func anUnchangedDocumentKeepsItsLength() throws {
-    let server = try ServerProcess(TestDatabase())
-    let connection = try RawConnection(port: server.port)
-    let tag = try #require(try connection.request("GET", "/healthz").headers["etag"])
-    let same = try connection.request("GET", "/healthz", ["If-None-Match": tag])
-    #expect(same.status == 304 && same.headers["content-length"] == "3")
-    // It has no body: the next answer follows.
-    #expect(try connection.request("GET", "/healthz").text == "ok\n")
     try server.stop()
   }
 

@@ -11,24 +11,43 @@ final class ReplicatedServers {
   /// The processes of the primary that are stopped.
   private var stopped: [pid_t] = []
 
-  init() throws {
-    folder = try TemporaryFolder()
-    var options = EmbeddedServer.Options(home: folder.path + "/primary")
+  /// The folder of a primary with Quake's schema, started and stopped, which others copy.
+  private static let original = Result<String, any Error> { try makeOriginal() }
+
+  private static func makeOriginal() throws -> String {
+    let home = TestFolders.path("original-primary")
+    atexit {
+      if case .success(let home) = ReplicatedServers.original { TestFolders.remove(home) }
+    }
+    let server = try EmbeddedServer(options(home))
+    try server.start()
+    try Tools.succeed("quake-admin", ["migrate", "-d", server.conninfo])
+    try server.stop()
+    _ = try Tools.shell("echo 'local replication all trust' >> '\(home)/data/pg_hba.conf'")
+    return home
+  }
+
+  private static func options(_ home: String) -> EmbeddedServer.Options {
+    var options = EmbeddedServer.Options(home: home)
     options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
     options.settings = ["fsync": "off", "shared_buffers": "16MB"]
-    primary = try EmbeddedServer(options)
-    try primary.start()
-    try Tools.succeed("quake-admin", ["migrate", "-d", primary.conninfo])
-    try primary.stop()
-    let data = try primary.status().dataDirectory
-    _ = try Tools.shell(
+    return options
+  }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let (first, second) = (folder.path + "/primary", folder.path + "/standby")
+    let original = try Self.original.get()
+    let copied = try Tools.shell(
       """
-      echo 'local replication all trust' >> '\(data)/pg_hba.conf'
-      cp -a '\(folder.path)/primary' '\(folder.path)/standby'
-      cp -a '\(data)/PG_VERSION' '\(folder.path)/standby/data/standby.signal'
+      cp -a '\(original)' '\(first)'
+      cp -a '\(original)' '\(second)'
+      cp -a '\(second)/data/PG_VERSION' '\(second)/data/standby.signal'
       """)
+    try #require(copied.status == 0, "\(copied.errors)")
+    primary = try EmbeddedServer(Self.options(first))
     try primary.start()
-    options.home = folder.path + "/standby"
+    var options = Self.options(second)
     options.settings["primary_conninfo"] =
       "host=\(try primary.status().socketDirectory) port=5432 user=quake"
     standby = try EmbeddedServer(options)
@@ -71,5 +90,10 @@ extension EmbeddedServer {
     ).exit()
     try #require(outcome.status == 0, "\(outcome.errors)")
     return outcome.lines.joined(separator: "\n")
+  }
+
+  /// Commits an event.
+  func insert(_ code: String) throws {
+    try ask("insert into quake.quake (code, time) values ('\(code)', now())")
   }
 }

@@ -4,8 +4,8 @@ import QuakeStore
 import TestSupport
 import Testing
 
-/// After a failover the old primary starts again as a primary, because nothing fenced it, and comes first in the URL.
-@Suite struct OldPrimaryTests {
+/// What programs do when a standby takes the place of its primary.
+@Suite struct FailoverTests {
   private let servers: ReplicatedServers
   /// Both hosts, the old primary first.
   private let both: String
@@ -17,12 +17,9 @@ import Testing
       "\(servers.primary.conninfo) host=\(hosts.joined(separator: ",")) target_session_attrs=read-write"
   }
 
-  private func insert(_ code: String, _ server: EmbeddedServer) throws {
-    try server.ask("insert into quake.quake (code, time) values ('\(code)', now())")
-  }
-
+  /// The old primary starts again as a primary, because nothing fenced it, and comes first in the URL.
   @Test func programsThatSawTheNewPrimaryDoNotGoBack() async throws {
-    try insert("a", servers.primary)
+    try servers.primary.insert("a")
     let feed = try ScriptedServer(body: Array(Feeds.collection(count: 4).utf8))
     let worker = try Tools.start("quake-ingest", ["run", "--feed", "\(feed.url)@1h", "-d", both])
     try worker.waitForError("4 inserted")
@@ -41,7 +38,7 @@ import Testing
     try servers.primary.stop(mode: .immediate)
     try servers.promote()
     try worker.waitForError("connected to the database again")
-    try insert("b", servers.standby)
+    try servers.standby.insert("b")
     #expect(try JSONLine(watch.line()).string("code") == "b")
     try eventually("the server follows the new primary") {
       try server.get("/v1/quakes/b").status == 200
@@ -57,8 +54,8 @@ import Testing
        where application_name like 'quake-%' and pid <> pg_backend_pid()
       """)
     for process in [worker, watch, server.process] { try process.waitForError(words) }
-    try insert("lost", servers.primary)
-    try insert("c", servers.standby)
+    try servers.primary.insert("lost")
+    try servers.standby.insert("c")
     #expect(try JSONLine(watch.line()).string("code") == "c")
     try eventually("the server follows the new primary") {
       try server.get("/v1/quakes/c").status == 200
@@ -77,5 +74,44 @@ import Testing
       process.signal(SIGTERM)
       #expect(try process.exit().status == 0)
     }
+  }
+
+  /// A standby is promoted that has not received the last transactions of its primary.
+  @Test func namedWatchersNameWhatAFailoverHasLost() throws {
+    let folder = try TemporaryFolder()
+    func watch(_ name: String, _ arguments: [String]) throws -> ToolProcess {
+      try Tools.start(
+        "quake-watch", ["-d", both, "--json", "--name", name, "--from-start"] + arguments,
+        environment: ["XDG_STATE_HOME": folder.path])
+    }
+    // One watcher runs all the time, the other one only in between.
+    let running = try watch("running", ["--on-expired", "snapshot"])
+    try servers.primary.insert("a")
+    #expect(try JSONLine(running.line()).string("code") == "a")
+    #expect(try watch("other", ["--no-follow"]).exit().lines.count == 1)
+    try eventually("the standby has both cursors") {
+      try servers.ask(
+        servers.standby, "select count(*) from quake.watcher where token = 1") == "2"
+    }
+    try servers.standby.stop(mode: .immediate)
+    for code in ["b", "c"] { try servers.primary.insert(code) }
+    let told = try servers.ask(
+      servers.primary,
+      "select string_agg(token || '.' || nonce, ', ' order by token) from quake.change_transaction where token > 1"
+    )
+    #expect(try running.lines(2).count == 2)
+    #expect(try watch("other", ["--no-follow"]).exit().lines.count == 2)
+
+    try servers.primary.stop(mode: .immediate)
+    try servers.standby.start()
+    try servers.promote()
+    let words = "Transactions \(told), which this watcher has delivered, are not in this history"
+    let lines = try running.lines(2).map(JSONLine.init)
+    #expect(lines.map { $0.string("op") } == ["reset", "snapshot"])
+    #expect(running.errorText.contains(words), "\(running.errorText)")
+    let stopped = try watch("other", ["--no-follow"]).exit()
+    #expect(stopped.status == 65 && stopped.errors.contains(words), "\(stopped.errors)")
+    running.signal(SIGTERM)
+    #expect(try running.exit().status == 0)
   }
 }

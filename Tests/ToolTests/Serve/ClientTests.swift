@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients of Server-Sent Events that others wrote read the stream of changes.
-@Suite struct StreamClientTests {
+/// Programs of others read the stream of changes, the event service and the feeds.
+@Suite struct ClientTests {
   @Test(
     .enabled(if: Clients.python != nil, "\(Clients.isMissing)"),
     arguments: ["httpx-sse", "sseclient-py", "websockets"])
@@ -84,7 +84,7 @@ import Testing
     #expect(refused.status == 503 && refused.headers["connection"] == "close")
     // Of the hour, only the turn of the first has come.
     while let line = try streams[0].line() { #expect(!line.hasPrefix("data:")) }
-    try database.psql("insert into quake.quake (code, time) values ('a', now())")
+    try database.insert("a")
     for stream in streams.dropFirst() {
       var line = try stream.line()
       while line?.hasPrefix("data:") == false { line = try stream.line() }
@@ -114,23 +114,47 @@ import Testing
     _ = connection
   }
 
-  @Test func badRequestsAreToldWhatIsWrong() throws {
+  /// The event service and the feeds.
+  @Test(
+    .enabled(if: Clients.python != nil, "\(Clients.isMissing)"),
+    .enabled(if: Feeds.hasReal, "there are no real feeds"))
+  func clientsReadTheCatalogueThatWasImported() throws {
     let database = try TestDatabase()
-    let server = try ServerProcess(database)
-    for (target, headers, status, part) in [
-      ("/v1/changes?after=x", [:], 400, "not a cursor"),
-      ("/v1/changes", ["Last-Event-ID": "x y"], 400, "Last-Event-ID"),
-      ("/v1/changes?min-magnitude=big", [:], 400, "min-magnitude"),
-      ("/v1/changes?colour=red", [:], 400, "colour"),
-      ("/v1/changes", ["Accept": "image/png"], 406, "text/event-stream"),
-    ] as [(String, [String: String], Int, String)] {
-      let answer = try server.get(target, headers)
-      #expect(answer.status == status, "\(target)")
-      #expect(answer.headers["content-type"] == "application/problem+json", "\(target)")
-      #expect(answer.text.contains(part), "\(target): \(answer.text)")
+    let folder = try TemporaryFolder()
+    func python(_ arguments: [String]) throws -> ToolProcess.Outcome {
+      let script = Tools.package + "/Tests/ToolTests/Readers/read_services.py"
+      let words = ([Clients.python ?? "", script] + arguments).map { "'\($0)'" }
+      // Some of these programs make folders in the home folder.
+      return try Tools.startShell(
+        words.joined(separator: " "), environment: ["HOME": folder.path]
+      ).exit(within: .seconds(900))
     }
-    let answer = try server.request("POST", "/v1/changes")
-    #expect(answer.status == 405)
+    let feed = folder.path + "/all_day.geojson"
+    let source = Feeds.realFolder + "/usgs/usgs_all_day_2019-11-21T1802Z.geojson"
+    try #require(try python(["shift", source, feed]).status == 0)
+    try Tools.succeed("quake-ingest", ["import"] + database.option + [feed])
+    let codes = try database.column(
+      "select code from quake.current_quake order by magnitude, code limit 2")
+    let (withdrawn, old) = (codes[0], codes[1])
+    let new = try database.value(
+      "select code from quake.current_quake order by magnitude desc nulls last, code limit 1")
+    try database.psql(
+      """
+      update quake.quake set withdrawn_at = now() where code = '\(withdrawn)';
+      update quake.quake set superseded_by = '\(new)' where code = '\(old)';
+      insert into quake.quake_alias (id, code) values ('\(old)', '\(new)');
+      """)
+    let server = try ServerProcess(database)
+    let read = try python(["read", server.url, feed, withdrawn, old, new])
+    #expect(read.status == 0, "\(read.errors)")
+    for client in [
+      "ObsPy ", "ObsPy filters", "usgs-libcomcat", "aio-geojson-usgs-earthquakes",
+      "aio-geojson-generic-client",
+      "aio-quakeml-ingv", "quakefeeds",
+      "GDAL ", "GDAL feed", "pandas", "ObsPy text",
+    ] {
+      #expect(read.lines.contains { $0.hasPrefix(client) }, "\(client) did not finish")
+    }
     try server.stop()
   }
 }
