@@ -70,11 +70,11 @@ extension HistoryDifference {
           join quake.change_transaction t on t.transaction_id = v.transaction_id
          where v.op = 'truncate' and t.token <= b.high
       ), page as materialized (
-        select p.code
-          from (select t.code from touched t
+        select p.code, p.first, p.last
+          from (select t.code, t.first, t.last from touched t
                  union all
                 -- A truncate has removed events of which no version says so.
-                select q.code
+                select q.code, null, null
                   from truncates e cross join lateral quake.as_of(\(low)) q
                  where e.between_them and (\(code)::text is null or q.code collate "C" > \(code))
                    and not exists (select from touched t where t.code = q.code)) p
@@ -87,8 +87,8 @@ extension HistoryDifference {
           from page p
          cross join bounds b
          cross join truncates e
-          left join lateral (\(sql: newest(upTo: "b.high"))) n on true
-          left join lateral (\(sql: newest(upTo: "b.low"))) o on true
+          left join lateral (\(sql: newest("p.last", upTo: "b.high"))) n on true
+          left join lateral (\(sql: newest("p.first - 1", upTo: "b.low"))) o on true
          cross join lateral (
             select coalesce(o.id > e.before_low and o.op <> 'delete', false) as is_low,
                    coalesce(n.id > e.before_high and n.op <> 'delete', false) as is_high) s
@@ -103,8 +103,8 @@ extension HistoryDifference {
       """
   }
 
-  /// The codes of the events that changed between the points, as `touched`, and the condition that no change is missing
-  /// there.
+  /// The codes of the events that changed between the points, as `touched`, with the first and the last of their versions
+  /// there, and the condition that no change is missing there.
   ///
   /// The first page counts the changes while it finds their codes. Later pages look for missing transactions alone: to
   /// count what they leave out would take half as long again.
@@ -113,12 +113,13 @@ extension HistoryDifference {
       from bounds b
            join quake.change_transaction t on t.token > b.low and t.token <= b.high
            cross join lateral (
-             select v.code from quake.quake_version v where v.transaction_id = t.transaction_id offset 0) v
+             select v.code, v.id from quake.quake_version v
+              where v.transaction_id = t.transaction_id offset 0) v
       """
     guard code == nil else {
       let ctes: SQL = """
         touched as materialized (
-          select v.code \(sql: changes)
+          select v.code, min(v.id) as first, max(v.id) as last \(sql: changes)
            where v.code is not null and v.code collate "C" > \(code)
            group by v.code
            order by v.code collate "C"
@@ -130,13 +131,14 @@ extension HistoryDifference {
     // The row without a code has all changes, also the truncates.
     let ctes: SQL = """
       counted as materialized (
-        select v.code, count(*) as changes, grouping(v.code) = 1 as is_sum \(sql: changes)
+        select v.code, min(v.id) as first, max(v.id) as last, count(*) as changes,
+               grouping(v.code) = 1 as is_sum \(sql: changes)
          group by grouping sets ((v.code), ())
         having grouping(v.code) = 1 or v.code is not null
          order by grouping(v.code) desc, v.code collate "C"
          limit \(Int64(limit) + 2)
       ), touched as materialized (
-        select c.code from counted c where not c.is_sum
+        select c.code, c.first, c.last from counted c where not c.is_sum
       )
       """
     let isWhole: SQL = """
@@ -147,11 +149,17 @@ extension HistoryDifference {
   }
 
   /// The newest version of the event of a page, alias `p`, up to a transaction.
-  private static func newest(upTo number: SQL) -> SQL {
+  ///
+  /// The versions of a code are numbered in the order of their transactions. So if the event has changes between the
+  /// points, the index finds the version by a number, and no transaction is read.
+  ///
+  /// - Parameter version: The greatest number that the version may have; null: the transactions tell.
+  private static func newest(_ version: SQL, upTo number: SQL) -> SQL {
     """
     select * from quake.quake_version v
-     where v.code = p.code
-       and (select t.token from quake.change_transaction t where t.transaction_id = v.transaction_id) <= \(sql: number)
+     where v.code = p.code and v.id <= coalesce(\(sql: version), 9223372036854775807)
+       and (p.last is not null
+            or (select t.token from quake.change_transaction t where t.transaction_id = v.transaction_id) <= \(sql: number))
      order by v.id desc limit 1
     """
   }
