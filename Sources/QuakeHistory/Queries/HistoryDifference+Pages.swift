@@ -110,8 +110,9 @@ extension HistoryDifference {
   /// count what they leave out would take half as long again.
   private static func touched(after code: String?, limit: Int) -> (ctes: SQL, isWhole: SQL) {
     let changes: SQL = """
-      from bounds b
-           join quake.change_transaction t on t.token > b.low and t.token <= b.high
+      from (select t.transaction_id from quake.change_transaction t
+             -- Not by a join: of its rows, the planner would expect so many that it would read all transactions.
+             where t.token > (select b.low from bounds b) and t.token <= (select b.high from bounds b)) t
            cross join lateral (
              select v.code, v.id from quake.quake_version v
               where v.transaction_id = t.transaction_id offset 0) v
