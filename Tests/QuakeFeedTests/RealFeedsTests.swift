@@ -19,7 +19,7 @@ enum RealFeeds {
 
   /// The files below a subfolder with one of these endings, as paths relative to `folder`.
   ///
-  /// - Parameter step: Of so many files one is taken, and all of them in `make soak`.
+  /// - Parameter step: 4 takes every fourth file. `make soak` takes all of them.
   static func files(_ subfolder: String, endings: String..., step: Int = 1) -> [String] {
     guard let folder else { return [] }
     let all = FileManager.default.enumerator(atPath: "\(folder)/\(subfolder)")

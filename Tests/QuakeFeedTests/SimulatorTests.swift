@@ -244,7 +244,7 @@ import Testing
     let codes = Set(records.map { $0.text(.code) })
     #expect(codes.count == 400)
     #expect(try codes.isDisjoint(with: written(other).map { $0.text(.code) }))
-    // Exactly so many are revised, and the others stay the same.
+    // The given number of events is revised, and the others stay the same.
     for count in [1, 40, 400] {
       var later = writer
       later.revised = count

@@ -111,7 +111,7 @@ extension HistoryDifference {
   private static func touched(after code: String?, limit: Int) -> (ctes: SQL, isWhole: SQL) {
     let changes: SQL = """
       from (select t.transaction_id from quake.change_transaction t
-             -- Not by a join: of its rows, the planner would expect so many that it would read all transactions.
+             -- Not a join: the planner would expect too many rows of it, and read all transactions.
              where t.token > (select b.low from bounds b) and t.token <= (select b.high from bounds b)) t
            cross join lateral (
              select v.code, v.id from quake.quake_version v

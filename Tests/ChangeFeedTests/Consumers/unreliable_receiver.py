@@ -8,7 +8,7 @@ Each request that it has taken is a line of the file, written before the answer:
 
 The process that has the socket starts another one that serves. SIGUSR1 kills that at once, and starts the next one.
 """
-import json, os, random, signal, socket, socketserver, struct, sys, threading, time
+import json, os, random, select, signal, socket, socketserver, struct, sys, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 path, seed = sys.argv[1], int(sys.argv[2])
@@ -35,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
         if luck < 0.09:
             return self.reset()
         if luck < 0.095:
-            time.sleep(4)
+            select.select([self.connection], [], [], 4)  # until the sender gives up, or for 4 seconds
         line = {"at": time.time(), "name": name, "id": self.headers["webhook-id"], "body": json.loads(body)}
         os.write(log, (json.dumps(line) + "\n").encode())
         if 0.095 <= luck < 0.12:
