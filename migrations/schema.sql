@@ -564,11 +564,13 @@ CREATE FUNCTION quake.difference(p_from text, p_to text) RETURNS TABLE(op text, 
     select least(n.a, n.b) as low, greatest(n.a, n.b) as high, n.a > n.b as backwards,
            quake.history__changes(least(n.a, n.b), greatest(n.a, n.b)) as changes
       from (select quake.token_number(p_from) as a, quake.token_number(p_to) as b) n
+  ), transactions as materialized (
+    select t.transaction_id from quake.change_transaction t
+     where t.token > (select b.low from bounds b) and t.token <= (select b.high from bounds b)
   ), touched as materialized (
     -- With a row for the truncates, which have no code.
     select v.code, min(v.id) as first, max(v.id) as last, count(*) as changes
-      from bounds b
-      join quake.change_transaction t on t.token > b.low and t.token <= b.high
+      from transactions t
      cross join lateral (
         -- "offset 0" makes it use the index, one transaction at a time, however long the history is.
         select * from quake.quake_version v where v.transaction_id = t.transaction_id offset 0) v

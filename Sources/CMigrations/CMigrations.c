@@ -77,6 +77,9 @@ static const unsigned char migration_0022[] = {
 static const unsigned char migration_0023[] = {
 #embed "../../migrations/0023_regions.sql"
 };
+static const unsigned char migration_0024[] = {
+#embed "../../migrations/0024_differences.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -103,6 +106,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0021_consumers.sql", migration_0021),
     MIGRATION("0022_past.sql", migration_0022),
     MIGRATION("0023_regions.sql", migration_0023),
+    MIGRATION("0024_differences.sql", migration_0024),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

@@ -59,6 +59,11 @@ extension HistoryDifference {
         -- An invalid token is an error, and so are transactions that are missing between the points.
         select n.low, n.high, quake.history__changes(n.low, n.high) as changes
           from (select quake.token_number(\(low)) as low, quake.token_number(\(high)) as high) n
+      ), transactions as materialized (
+        -- By itself, and compared with values: in a join with their changes, which cost so much more, the planner would
+        -- take reading all transactions for as good as their index.
+        select t.transaction_id from quake.change_transaction t
+         where t.token > (select b.low from bounds b) and t.token <= (select b.high from bounds b)
       ), \(sql: touched), truncates as materialized (
         select coalesce(max(v.id) filter (where t.token <= b.low), 0) as before_low,
                coalesce(max(v.id), 0) as before_high,
@@ -110,9 +115,7 @@ extension HistoryDifference {
   /// count what they leave out would take half as long again.
   private static func touched(after code: String?, limit: Int) -> (ctes: SQL, isWhole: SQL) {
     let changes: SQL = """
-      from (select t.transaction_id from quake.change_transaction t
-             -- Not a join: the planner would expect too many rows of it, and read all transactions.
-             where t.token > (select b.low from bounds b) and t.token <= (select b.high from bounds b)) t
+      from transactions t
            cross join lateral (
              select v.code, v.id from quake.quake_version v
               where v.transaction_id = t.transaction_id offset 0) v
