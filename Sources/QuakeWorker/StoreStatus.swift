@@ -105,23 +105,17 @@ package struct StoreStatus: Sendable {
   package var databaseBytes: Int64
   /// The tables of the schema `quake`, the largest first.
   package var tables: [Table]
-  /// Sessions that have waited for a lock longer than the limit; see `LockWait.all`.
-  package var lockWaits: [LockWait] = []
   /// The sessions that may pin the notification queue. They are determined only if the queue is fuller than
   /// the limit.
-  package var notificationQueueSuspects: [LockWait.Session] = []
+  package var notificationQueueSuspects: [DatabaseSession] = []
 }
 
 extension StoreStatus {
   /// Reads the state of a store, whose schema must be the one of this program. A hot standby does not show
   /// which workers poll the feeds.
   ///
-  /// - Parameters:
-  ///   - lockWait: The longest time that a session may wait for a lock.
-  ///   - queueShare: The largest used share of the notification queue, 0 to 1.
-  package static func read(
-    over connection: Connection, lockWait: Duration, queueShare: Double
-  ) throws -> StoreStatus {
+  /// - Parameter queueShare: The largest used share of the notification queue, 0 to 1.
+  package static func read(over connection: Connection, queueShare: Double) throws -> StoreStatus {
     let (time, queueUsage, bytes, quarantined, mayReadEvents) = try connection.row(
       """
       select clock_timestamp(), pg_notification_queue_usage(), pg_database_size(current_database()),
@@ -141,7 +135,6 @@ extension StoreStatus {
          where code >= 'sim' and code < 'sin' and source = 'simulated'
         """, as: Int64.self)
     }
-    status.lockWaits = try LockWait.all(longerThan: lockWait, over: connection)
     if status.notificationQueueUsage >= queueShare {
       status.notificationQueueSuspects = try NotificationQueue.suspects(over: connection)
     }
@@ -214,6 +207,33 @@ extension StoreStatus {
   }
 }
 
+/// A session, as another session sees it. Properties that this role may not see are nil.
+package struct DatabaseSession: Sendable, Equatable {
+  /// Process id of its server process; nil also for a prepared transaction.
+  package var processID: Int64?
+  package var role: String?
+  /// Its `application_name`.
+  package var application: String?
+  /// Address of the client; also nil over a Unix socket.
+  package var client: String?
+  /// Its state, such as `idle in transaction`.
+  package var state: String?
+  /// Seconds since it entered this state.
+  package var seconds: Double?
+
+  package init(
+    processID: Int64?, role: String?, application: String?, client: String?, state: String?,
+    seconds: Double?
+  ) {
+    self.processID = processID
+    self.role = role
+    self.application = application
+    self.client = client
+    self.state = state
+    self.seconds = seconds
+  }
+}
+
 /// The server's notification queue. It fills up if a listener does not read; when it is full, commits that
 /// send a notification fail.
 package enum NotificationQueue {
@@ -225,7 +245,7 @@ package enum NotificationQueue {
   /// notifications.
   package static func suspects(
     over connection: Connection
-  ) throws(PostgresError) -> [LockWait.Session] {
+  ) throws(PostgresError) -> [DatabaseSession] {
     try connection.rows(
       """
       select pid, usename, application_name, host(client_addr) as client,
@@ -240,10 +260,10 @@ package enum NotificationQueue {
        limit 5
       """
     ) { row throws(PostgresError) in
-      LockWait.Session(
+      DatabaseSession(
         processID: try row["pid"], role: try row["usename"],
         application: try row["application_name"], client: try row["client"],
-        state: try row["state"], stateSeconds: try row["seconds"])
+        state: try row["state"], seconds: try row["seconds"])
     }
   }
 }

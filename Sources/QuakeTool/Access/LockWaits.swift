@@ -38,7 +38,7 @@ final class LockWaits {
   }
 
   /// The wait of the last statement that was checked, in sentences.
-  var lastWait: String? { last.map { LockWaitText($0).sentence } }
+  var lastWait: String? { last.map { "It was \($0.message). \($0.detail)" } }
 
   /// Returns when to look again.
   private func look(at processID: Int32?) throws(PostgresError) -> Duration {
@@ -47,12 +47,11 @@ final class LockWaits {
       return isStopping ? .seconds(1) : first * 2
     }
     last = wait
-    let text = LockWaitText(wait)
-    if isStopping { throw text.stopped }
+    if isStopping { throw wait.stopped }
     // The attempts of a migration to get one lock are several statements.
-    let key = "\(wait.object) \(wait.holders.first?.processID ?? 0)"
+    let key = "\(wait.object) \(wait.holder?.processID ?? 0)"
     if reported?.wait != key || reported?.again.hasPassed != false {
-      diagnostics.warning(text.message, detail: text.detail, hint: text.hint)
+      diagnostics.warning(wait.message, detail: wait.detail, hint: wait.hint)
       reported = (key, Deadline(after: .seconds(55)))
     }
     return .seconds(60)

@@ -69,7 +69,6 @@ package struct StatusJSON {
         for session in store.notificationQueueSuspects { session.write(to: &json) }
       }
     }
-    json.array("lock_waits") { json in for wait in store.lockWaits { wait.write(to: &json) } }
     json.member("bytes", store.databaseBytes)
     json.object("tables") { json in
       for table in store.tables {
@@ -171,24 +170,8 @@ extension JSONWriter {
   }
 }
 
-extension LockWait {
-  /// Writes the session as a member of the status. Members that the role may not see are null.
-  func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.key("waiter")
-      waiter.write(to: &json)
-      json.member("seconds", seconds)
-      json.member("object", object)
-      json.member("type", type)
-      json.member("mode", mode)
-      json.member("relation", relation)
-      json.array("holders") { json in for holder in holders { holder.write(to: &json) } }
-      json.member("holder_count", holderCount)
-    }
-  }
-}
-
-extension LockWait.Session {
+extension DatabaseSession {
+  /// Writes the session. Members that the role may not see are null.
   func write(to json: inout JSONWriter) {
     json.object { json in
       json.member("pid", processID)
@@ -196,8 +179,7 @@ extension LockWait.Session {
       json.member("application", application)
       json.member("client", client)
       json.member("state", state)
-      json.member("state_seconds", stateSeconds)
-      json.member("prepared_transaction", preparedTransaction)
+      json.member("state_seconds", seconds)
     }
   }
 }

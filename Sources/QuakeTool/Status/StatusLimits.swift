@@ -11,8 +11,6 @@ package struct StatusLimits: Sendable {
   package let feedLag: Duration?
   /// The longest time that a named watcher may be behind.
   package let watcherLag: Duration
-  /// The longest time that a session may wait for a lock.
-  package let lockWait: Duration
   /// The largest used share of the notification queue, 0 to 1.
   package let queueShare: Double
 
@@ -28,11 +26,10 @@ package struct StatusLimits: Sendable {
 
   package init(
     feedLag: Duration? = nil, watcherLag: Duration = .seconds(3600),
-    lockWait: Duration = .seconds(3), queueShare: Double = NotificationQueue.standardLimit
+    queueShare: Double = NotificationQueue.standardLimit
   ) {
     self.feedLag = feedLag
     self.watcherLag = watcherLag
-    self.lockWait = lockWait
     self.queueShare = queueShare
   }
 
@@ -86,7 +83,6 @@ package struct StatusLimits: Sendable {
             hint: "A watcher that no longer runs prevents purges: see \"quake-admin watchers\"."))
       }
     }
-    problems += store.lockWaits.map(Self.problem)
     if store.notificationQueueUsage >= queueShare { problems.append(fullness(of: store)) }
     return problems
   }
@@ -103,16 +99,9 @@ package struct StatusLimits: Sendable {
         """)
   }
 
-  private static func problem(_ wait: LockWait) -> Problem {
-    let text = LockWaitText(wait)
-    return Problem(
-      message: "\(LockWaitText.words(for: wait.waiter)) is \(text.message)", detail: text.detail,
-      hint: text.hint)
-  }
-
   private func fullness(of store: StoreStatus) -> Problem {
     let percent = Readable.decimal(store.notificationQueueUsage * 100, places: 1)
-    let suspects = store.notificationQueueSuspects.map { LockWaitText.words(for: $0) }
+    let suspects = store.notificationQueueSuspects.map(\.words)
     return Problem(
       message: "the server's notification queue is \(percent) % full",
       detail: suspects.isEmpty

@@ -43,7 +43,7 @@ package struct StatusReport {
   /// - Parameters:
   ///   - embedded: Folder of the embedded server; nil if the database is not embedded.
   ///   - feeds: The feeds to report; empty for all.
-  ///   - limits: The limits beyond which lock waits and the notification queue are examined.
+  ///   - limits: The limits beyond which the notification queue is examined.
   package init(
     _ connection: Connection, embedded: String?, feeds: [String], limits: StatusLimits,
     program: String
@@ -74,8 +74,7 @@ package struct StatusReport {
     changes =
       deviations.isEmpty
       ? nil : SchemaChanges(count: deviations.count, named: deviations.prefix(3).map(\.text))
-    var store = try StoreStatus.read(
-      over: connection, lockWait: limits.lockWait, queueShare: limits.queueShare)
+    var store = try StoreStatus.read(over: connection, queueShare: limits.queueShare)
     if !feeds.isEmpty { store.feeds.removeAll { !feeds.contains($0.name) } }
     self.store = store
     consumers = try ConsumerStatus.list(over: connection)
@@ -123,19 +122,13 @@ extension StoreStatus {
       feed.pause = feed.pause.map { FeedPause(by: "", since: $0.since) }
       return feed
     }
-    store.lockWaits = lockWaits.map { wait in
-      var wait = wait
-      wait.waiter = wait.waiter.withoutIdentity
-      wait.holders = wait.holders.map(\.withoutIdentity)
-      return wait
-    }
     store.notificationQueueSuspects = notificationQueueSuspects.map(\.withoutIdentity)
     return store
   }
 }
 
-extension LockWait.Session {
-  fileprivate var withoutIdentity: LockWait.Session {
+extension DatabaseSession {
+  fileprivate var withoutIdentity: DatabaseSession {
     var session = self
     session.processID = nil
     session.role = nil

@@ -142,8 +142,7 @@ extension DoctorCheck {
     let usage = try patient.connection.row("select pg_notification_queue_usage()", as: Double.self)
     let found = "\(Readable.decimal(usage * 100, places: 1)) % full"
     guard usage >= NotificationQueue.standardLimit else { return .ok(found) }
-    let suspects = try NotificationQueue.suspects(over: patient.connection)
-      .map { LockWaitText.words(for: $0) }
+    let suspects = try NotificationQueue.suspects(over: patient.connection).map(\.words)
     return .problem(
       suspects.isEmpty ? found : "\(found), most likely pinned by \(Patient.list(suspects))",
       "End the session that stays in a transaction or does not read: select pg_terminate_backend(PID)."

@@ -34,9 +34,6 @@ struct StatusCommand {
         "max-watcher-lag", "DURATION", default: "1h",
         help: "longest time that a named watcher may be behind"),
       .value(
-        "max-lock-wait", "DURATION", default: "3s",
-        help: "longest time that a session may wait for a lock"),
-      .value(
         "max-queue", "SHARE", default: "0.25",
         help: "largest part of the server's notification queue that may be in use"),
     ],
@@ -50,8 +47,8 @@ struct StatusCommand {
       .init(
         .failed,
         """
-        a feed is late, or no worker polls it, unless it is paused or was polled with --once; a watcher is too far behind, or has expired; a session \
-        waits for a lock; the notification queue is too full; a feed is not polled for hours; the schema was changed
+        a feed is late, or no worker polls it, unless it is paused or was polled with --once; a watcher is too far behind, or has expired; \
+        the notification queue is too full; a feed is not polled for hours; the schema was changed
         """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
       .init(.tryLater, "another session holds a lock that the status needs"),
@@ -80,7 +77,6 @@ struct StatusCommand {
     limits = StatusLimits(
       feedLag: try arguments.duration("max-lag"),
       watcherLag: try arguments.duration("max-watcher-lag") ?? .seconds(3600),
-      lockWait: try arguments.duration("max-lock-wait", in: .zero...) ?? .seconds(3),
       queueShare: try arguments.double("max-queue", in: 0...1) ?? NotificationQueue.standardLimit)
     access = try DatabaseAccess(arguments, diagnostics)
   }

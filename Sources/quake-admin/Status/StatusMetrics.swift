@@ -171,12 +171,6 @@ struct StatusMetrics {
       "quake_notification_queue_usage_ratio",
       "Used part of the server's notification queue, 0 to 1.",
       [.init(store.notificationQueueUsage)])
-    metrics.gauge(
-      "quake_lock_waits", "Sessions that have waited for a lock longer than the limit.",
-      [.init(Double(store.lockWaits.count))])
-    metrics.gauge(
-      "quake_lock_wait_longest_seconds", "The longest of these waits.",
-      [.init(store.lockWaits.compactMap(\.seconds).max() ?? 0)])
   }
 
   private mutating func describeWatchers(_ store: StoreStatus) {

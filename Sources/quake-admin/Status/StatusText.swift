@@ -38,7 +38,6 @@ struct StatusText {
     if let store = report.store {
       if !store.feeds.isEmpty { parts.append(feeds(store)) }
       if !store.watchers.isEmpty { parts.append(watchers(store)) }
-      if !store.lockWaits.isEmpty { parts.append(waits(store)) }
       if showsSizes { parts.append(sizes(store)) }
     }
     return parts.joined(separator: "\n")
@@ -210,18 +209,6 @@ struct StatusText {
       ])
     }
     return table.render()
-  }
-
-  private func waits(_ store: StoreStatus) -> String {
-    var list = DetailList(nameWidth: Self.nameWidth)
-    list.add(paragraph: "waiting for locks")
-    for wait in store.lockWaits {
-      let text = LockWaitText(wait)
-      list.add(
-        paragraph: "\(LockWaitText.words(for: wait.waiter)): \(text.message). \(text.detail)",
-        indent: 2)
-    }
-    return list.text
   }
 
   private func sizes(_ store: StoreStatus) -> String {

@@ -172,7 +172,7 @@ import Testing
     let monitor = try database.connect(as: .monitor)
     let feed = try #require(
       try StoreStatus.read(
-        over: monitor, lockWait: .seconds(5), queueShare: 0.25
+        over: monitor, queueShare: 0.25
       ).feeds.first)
     #expect(feed.isHeld && feed.holderApplication == database.names.name(.writer))
   }

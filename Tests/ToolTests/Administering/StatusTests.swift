@@ -78,7 +78,7 @@ import Testing
         "token_at", "token_age_seconds", "quarantined", "simulated_events", "watchers",
         "consumers",
         "notification_queue_usage",
-        "notification_queue", "lock_waits", "bytes", "tables", "growth_since", "growth",
+        "notification_queue", "bytes", "tables", "growth_since", "growth",
       ])
     #expect(object.string("token")?.hasPrefix("1.") == true)
     #expect(object.text.contains("\"held\":true,\"holder_pid\":\(worker.serverProcessID)"))

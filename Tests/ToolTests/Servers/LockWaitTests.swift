@@ -158,58 +158,6 @@ import Testing
     try Tools.succeed("quake-admin", ["migrate"] + empty.option)
   }
 
-  // MARK: quake-admin status
-
-  @Test func theStatusNamesWaitingSessionsAndLockHolders() throws {
-    let role = "outsider_\(database.name)"
-    let owner = try database.connect()
-    try owner.run(
-      "create role \(role) login", "grant usage on schema quake to \(role)",
-      "grant select on all tables in schema quake to \(role)")
-    let holder = try lock("lock table quake.quake in share mode")
-    let process = try Tools.start("quake-ingest", try importFeed() + database.option)
-    try process.waitForError("for a lock on quake.quake")
-    // The limit of the status is the time after which the import says so: the server may see its wait begin later.
-    try eventually("the import has waited for more than three seconds") {
-      try database.value(
-        """
-        select count(*) from pg_locks l join pg_stat_activity a on a.pid = l.pid
-         where a.datname = current_database() and a.application_name = 'quake-ingest'
-           and not l.granted and clock_timestamp() - interval '3 s'
-               > coalesce((to_jsonb(l) ->> 'waitstart')::timestamptz, a.query_start)
-        """) == "1"
-    }
-    func status(_ arguments: [String]) throws -> ToolProcess.Outcome {
-      try Tools.run("quake-admin", ["status"] + arguments)
-    }
-    let text = try status(database.option)
-    #expect(text.status == 1, "\(text.errors)")
-    #expect(text.output.contains("a lock on quake.quake"), "\(text.output)")
-    #expect(text.errors.contains("application quake-ingest"), "\(text.errors)")
-    #expect(text.errors.contains("Held by process \(holder.serverProcessID)"), "\(text.errors)")
-    let json = try JSONLine(try #require(status(["--json"] + database.option).lines.first))
-    #expect(json.text.contains("\"object\":\"a lock on quake.quake\""), "\(json.text)")
-    #expect(
-      json.text.contains("\"holders\":[{\"pid\":\(holder.serverProcessID),\"role\":\"quake\""))
-    #expect(json.text.contains("\"relation\":\"quake.quake\""))
-    let metrics = try status(["--prometheus"] + database.option).output
-    #expect(metrics.contains("quake_lock_waits 1\n"), "\(metrics)")
-    #expect(!metrics.contains("quake_lock_wait_longest_seconds 0\n"), "\(metrics)")
-    // A role with fewer privileges sees fewer details.
-    let outsider = try status(["--json", "--database", "\(database.conninfo) user=\(role)"])
-    #expect(outsider.status == 1, "\(outsider.errors)")
-    let seen = try JSONLine(try #require(outsider.lines.first))
-    #expect(
-      seen.text.contains("\"holders\":[{\"pid\":\(holder.serverProcessID),\"role\":\"quake\","),
-      "\(seen.text)")
-    #expect(seen.text.contains("\"state\":null"), "\(seen.text)")
-    // A wait that is allowed to be longer is no problem.
-    #expect(try status(["--max-lock-wait", "1h"] + database.option).status == 0)
-    try holder.rollback()
-    #expect(try process.exit().status == 0)
-    #expect(try status(database.option).status == 0)
-  }
-
   @Test func aStatusThatMustWaitItselfEndsWithStatus75() throws {
     let holder = try lock("lock table quake.quake in access exclusive mode")
     // It waits for five seconds and reports that after three: on a busy machine the report may come too late.
