@@ -1,4 +1,4 @@
-internal import Basics
+package import Basics
 
 /// An instant: microseconds since 1970-01-01T00:00:00Z, PostgreSQL's own resolution.
 public struct Timestamp: Hashable, Comparable, Sendable {
@@ -231,5 +231,20 @@ public enum HTTPDate {
     let (microseconds, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000)
     let time = Timestamp(microseconds: microseconds)
     return isTooFar || time > .latest ? nil : time
+  }
+}
+
+extension HTTPHeaders {
+  /// A header's value as an instant.
+  package func date(_ name: String) -> Timestamp? { value(name).flatMap(HTTPDate.time) }
+
+  /// The seconds of `Retry-After`, if any.
+  package func retryAfter(now: Timestamp) -> Int? {
+    guard let text = value("retry-after") else { return nil }
+    if let seconds = Int(text) { return max(0, seconds) }
+    guard let instant = HTTPDate.time(text) else { return nil }
+    let reference = date("date") ?? now
+    // Rounded up, because a request must not be early.
+    return max(0, Int((instant.microseconds - reference.microseconds + 999_999) / 1_000_000))
   }
 }

@@ -1,6 +1,7 @@
 import Basics
 import Glibc
 import Testing
+
 import struct CommandLine.ExitStatus  // and not the one of Testing
 
 @testable import CommandLine

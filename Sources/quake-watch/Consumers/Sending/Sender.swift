@@ -1,7 +1,9 @@
 import Basics
+import CLinux
 import Glibc
 import QuakeConsumers
 import QuakeSinks
+import Synchronization
 
 /// Delivers what the consumers owe, on a thread of its own: begins attempts, waits for them, and reports how they end.
 ///
@@ -96,4 +98,87 @@ final class Sender {
     case .stop: end = Deadline(after: Self.patience)
     }
   }
+}
+
+/// A consumer as the sender knows it: a number that no other one ever has.
+typealias ConsumerKey = Int
+
+/// What the main thread tells the sender.
+enum SenderCommand: Sendable {
+  /// Begins a consumer.
+  case add(ConsumerKey, any SinkPlan, DeliveryQueue.Settings, isPaused: Bool)
+  /// Replaces a consumer's sink, if one is given, and its limits. Attempts under way go on.
+  case change(ConsumerKey, (any SinkPlan)?, DeliveryQueue.Settings)
+  /// Messages were made. They are in the database.
+  case owe(ConsumerKey, [ConsumerStore.Owed], [Int64: Message])
+  /// What is owed, as the database has it now.
+  case replace(ConsumerKey, [ConsumerStore.Owed])
+  /// The contents of messages that the sender asked for; those without were discarded.
+  case contents(ConsumerKey, attempt: Int, [Int64: Message])
+  /// The decisions about an attempt are in the database.
+  case recorded(ConsumerKey, attempt: Int)
+  case pause(ConsumerKey, Bool)
+  /// Ends a consumer, and cancels its attempts.
+  case end(ConsumerKey)
+  /// Begins nothing more, waits a little for the attempts under way, and ends.
+  case stop
+}
+
+/// What the sender tells the main thread.
+enum SenderReport: Sendable {
+  /// An attempt has ended.
+  case ended(
+    ConsumerKey, attempt: Int, [(number: Int64, decision: DeliveryQueue.Decision)],
+    reason: String?)
+  /// The sender needs the contents of messages.
+  case needs(ConsumerKey, attempt: Int, [Int64])
+  /// The receiver is gone for ever.
+  case gone(ConsumerKey, any Error)
+  /// No attempt is under way, and no more will begin.
+  case stopped
+}
+
+/// Passes values from one thread to another, in their order.
+final class Mailbox<Value: Sendable>: Sendable {
+  private let event: WakeEvent
+  private let values = Mutex<[Value]>([])
+
+  /// Readable while there may be values.
+  var descriptor: Int32 { event.descriptor }
+
+  init() throws(DescriptorFailure) { event = try WakeEvent() }
+
+  /// Puts values into it and wakes the other thread.
+  func post(_ new: [Value]) {
+    guard !new.isEmpty else { return }
+    values.withLock { $0 += new }
+    event.raise()
+  }
+
+  func post(_ value: Value) { post([value]) }
+
+  /// Takes all values.
+  func take() -> [Value] {
+    // Before the values: those that come later make it readable again.
+    event.lower()
+    return values.withLock { values in
+      defer { values = [] }
+      return values
+    }
+  }
+}
+
+/// One descriptor that is readable while one of several is.
+final class AnyDescriptor {
+  let descriptor: Int32
+
+  init(_ descriptors: [Int32]) throws {
+    descriptor = quake_epoll_create()
+    guard descriptor >= 0 else { throw DescriptorFailure() }
+    for one in descriptors where quake_epoll_add_wake(descriptor, one, 0) != 0 {
+      throw DescriptorFailure()
+    }
+  }
+
+  deinit { close(descriptor) }
 }

@@ -30,3 +30,15 @@ extension ImportRefusal: LocalizedError {}
 extension InvalidEdit: LocalizedError {}
 extension PostgresError: LocalizedError {}
 extension StoreError: LocalizedError {}
+
+extension Timestamp {
+  /// The instant of a date, to the microsecond.
+  public init(_ date: Date) {
+    self.init(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded()))
+  }
+
+  /// The instant as a date. A date is exact to about a microsecond in our time.
+  public var date: Date {
+    Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+  }
+}
