@@ -190,7 +190,7 @@ extension DoctorCheck {
       ? .problem(found, next) : age > 500_000_000 ? .warning(found, next) : .ok(found)
   }
 
-  /// Feeds, workers, watchers and locks.
+  /// Feeds, workers and watchers.
   private static let health = DoctorCheck("feeds and watchers") { patient in
     let report = try patient.report.get()
     guard let store = report.store else {
@@ -208,6 +208,7 @@ extension DoctorCheck {
       first.message + (problems.count > 1 ? "; and \(problems.count - 1) more" : ""),
       "Run \"quake-admin status\", which lists them and says what to do.")
   }
+
   private static let consumers = DoctorCheck("consumers") { patient in
     let report = try patient.report.get()
     guard let consumers = report.consumers else {
