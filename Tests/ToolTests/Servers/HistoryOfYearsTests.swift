@@ -27,11 +27,14 @@ struct HistoryOfYearsTests {
 
   @Test func readersOfTenYearsWaitNoLongerThanThoseOfADay() throws {
     try load()
-    let service = try ServerProcess(["--database", server.embedded.conninfo])
-    for question in Self.questions { try ask(question, service) }
-    try askForTokens()
-    try askForDifferences()
-    try service.stop()
+    for isFirst in [true, false] {
+      // A server keeps its answers, so that the second needs to be another one.
+      let service = try ServerProcess(["--database", server.embedded.conninfo])
+      for question in Self.questions { try ask(question, service, isFirst) }
+      try askForTokens(isFirst)
+      try askForDifferences(isFirst)
+      try service.stop()
+    }
     try maintain()
   }
 
@@ -79,7 +82,7 @@ struct HistoryOfYearsTests {
     Question("an event as of a time", .milliseconds(50)) {
       "/v1/quakes?as-of=\($0)-06-15T12:00:00Z&code=ci\(versions / 50 * ($0 - YearsOfHistory.firstYear))"
     },
-    Question("figures of a month as of a time", .seconds(10)) {
+    Question("figures of a month as of a time", .seconds(5)) {
       "/v1/stats?as-of=\($0)-06-15T12:00:00Z&from=\($0)-02-01&to=\($0)-03-01"
     },
     Question("figures of a month", .seconds(1)) { "/v1/stats?from=\($0)-02-01&to=\($0)-03-01" },
@@ -94,8 +97,8 @@ struct HistoryOfYearsTests {
     },
   ]
 
-  private func ask(_ question: Question, _ service: ServerProcess) throws {
-    try measure(question.name, question.limit) { year in
+  private func ask(_ question: Question, _ service: ServerProcess, _ isFirst: Bool) throws {
+    try measure(question.name, question.limit, isFirst) { year in
       let path = question.path(year)
       let answer = try service.get(path)
       let text = answer.text
@@ -106,16 +109,16 @@ struct HistoryOfYearsTests {
     }
   }
 
-  private func askForTokens() throws {
-    try measure("the token of a time", .milliseconds(50)) { year in
+  private func askForTokens(_ isFirst: Bool) throws {
+    try measure("the token of a time", .milliseconds(50), isFirst) { year in
       let token = try connection.ask("select quake.token_at('\(year)-06-15T12:00:00Z')")
       #expect(token != "0")
     }
   }
 
   /// The function of SQL gives all differences at once.
-  private func askForDifferences() throws {
-    try measure("all differences of a day", .seconds(1)) { year in
+  private func askForDifferences(_ isFirst: Bool) throws {
+    try measure("all differences of a day", .seconds(1), isFirst) { year in
       let count = try connection.ask(
         """
         select count(*) from quake.difference(quake.token_at('\(year)-06-15'), quake.token_at('\(year)-06-16'))
@@ -124,19 +127,19 @@ struct HistoryOfYearsTests {
     }
   }
 
-  /// Asks about each of the years twice: the first time, what it needs may have to come from the disk. The limit is that
-  /// of the second.
-  private func measure(_ name: String, _ limit: Duration, _ ask: (_ year: Int) throws -> Void)
-    throws
-  {
-    let medians = try ["at first", "again"].map { turn in
-      let times = try Self.years.map { year in
-        try ContinuousClock().measure { try ask(year) }
-      }.sorted()
-      print("\(name), \(turn): median \(times[times.count / 2]), slowest \(times[times.count - 1])")
-      return times[times.count / 2]
-    }
-    #expect(medians[1] <= limit, "\(name)")
+  /// Asks about each of the years. The first time, what it needs may have to come from the disk: the limit is that of the
+  /// second time.
+  private func measure(
+    _ name: String, _ limit: Duration, _ isFirst: Bool, _ ask: (_ year: Int) throws -> Void
+  ) throws {
+    let times = try Self.years.map { year in
+      try ContinuousClock().measure { try ask(year) }
+    }.sorted()
+    let median = times[times.count / 2]
+    print(
+      "\(name), \(isFirst ? "first" : "again"): median \(median), slowest \(times[times.count - 1])"
+    )
+    #expect(isFirst || median <= limit, "\(name)")
   }
 
   private func time(_ name: String, _ body: () throws -> Void) throws {
