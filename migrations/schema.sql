@@ -207,6 +207,8 @@ CREATE FUNCTION quake.as_of(p_token text, p_earliest timestamp with time zone, p
 declare
   number bigint := quake.token_number(p_token);
   reach bigint := quake.past__reach(number);
+  first timestamptz;
+  last timestamptz;
 begin
   if reach is null then
     return query
@@ -216,9 +218,14 @@ begin
     return;
   end if;
   if number <= reach then
-    select least(p_end, (max(d.day) + 1)::timestamp at time zone 'UTC') into p_end
-      from quake.past_day d where d.token <= number;
+    p_end := quake.past__end(number, coalesce(p_end, 'infinity'));
+    if p_end is null then
+      return;
+    end if;
   end if;
+  -- The hours of these times are looked at whole.
+  first := date_trunc('hour', p_earliest, 'UTC');
+  last := date_trunc('hour', p_end - interval '1 microsecond', 'UTC');
   -- "execute" plans the statement for these values.
   return query execute $query$
     select n.code, n.net, n.net_code, n.source, n.type, n.status, n.magnitude, n.magnitude_type,
@@ -233,25 +240,27 @@ begin
           from quake.past_day d
          cross join lateral (
             select q.code from quake.quake q
-             where q.time >= d.day::timestamp at time zone 'UTC'
-               and q.time < (d.day + 1)::timestamp at time zone 'UTC'
+             where q.time >= greatest(d.day::timestamp at time zone 'UTC', $6)
+               and q.time < least((d.day + 1)::timestamp at time zone 'UTC', $7 + interval '1 hour')
             offset 0) q
          where $5 is null and $1 <= $2 and d.token <= $1
-           and ($3 is null or d.day >= ($3 at time zone 'UTC')::date)
-           and ($4 is null or d.day <= ($4 at time zone 'UTC')::date)
+           and ($6 is null or d.day >= ($6 at time zone 'UTC')::date)
+           and ($7 is null or d.day <= ($7 at time zone 'UTC')::date)
         union
         select q.code from quake.quake q
          where ($5 is not null or $1 > $2)
-           and ($3 is null or q.time >= date_trunc('day', $3, 'UTC'))
-           and ($4 is null or q.time < date_trunc('day', $4, 'UTC') + interval '1 day')
+           and ($6 is null or q.time >= $6)
+           and ($7 is null or q.time < $7 + interval '1 hour')
            and ($5 is null or quake.quake__cell(q.longitude, q.latitude) = any ($5))
            and ($1 > $2 or (q.time at time zone 'UTC')::date in (
                   select d.day from quake.past_day d where d.token <= $1))
         union
         select p.code from quake.past_place p
          where p.token > $1
-           and ($3 is null or p.day >= ($3 at time zone 'UTC')::date)
-           and ($4 is null or p.day <= ($4 at time zone 'UTC')::date)
+           and ($6 is null or (p.day, p.hour)
+                >= (($6 at time zone 'UTC')::date, extract(hour from $6 at time zone 'UTC')::smallint))
+           and ($7 is null or (p.day, p.hour)
+                <= (($7 at time zone 'UTC')::date, extract(hour from $7 at time zone 'UTC')::smallint))
            and ($5 is null or p.cell = any ($5))
            and ($1 > $2 or p.day in (select d.day from quake.past_day d where d.token <= $1))
         union
@@ -272,7 +281,7 @@ begin
        and n.id > coalesce((select max(e.id) from quake.quake_version e where e.op = 'truncate'), 0)
        and ($3 is null or n.time >= $3) and ($4 is null or n.time < $4)
        and ($5 is null or quake.quake__cell(n.longitude, n.latitude) = any ($5))
-    $query$ using number, reach, p_earliest, p_end, p_cells;
+    $query$ using number, reach, p_earliest, p_end, p_cells, first, last;
 end
 $_$;
 COMMENT ON FUNCTION quake.as_of(p_token text, p_earliest timestamp with time zone, p_end timestamp with time zone, p_cells integer[]) IS 'of the events as they were just after the transaction of a token, those with origin times from one time to before another and epicentres in cells of the map (quake__box_cells, quake__circle_cells); null: any. With the notes of note_past it takes as long as these events need, however long the history is';
@@ -285,25 +294,23 @@ declare
   number bigint := quake.token_number(p_token);
   reach bigint := quake.past__reach(number);
   top timestamptz := coalesce(p_end, 'infinity');
+  start timestamptz;
 begin
   if reach is null then
     return null;
   end if;
   if number <= reach then
-    -- Leaves out the days that had no event by then.
-    select least(top, (d.day + 1)::timestamp at time zone 'UTC') into top
-      from quake.past_day d
-     where d.day <= ((top - interval '1 microsecond') at time zone 'UTC')::date and d.token <= number
-     order by d.day desc limit 1;
-    if not found then
-      return null;
-    end if;
+    top := quake.past__end(number, top);
   end if;
-  return date_trunc('day', greatest(
-    (select q.time from quake.quake q where q.time < top order by q.time desc offset p_events limit 1),
-    (select p.day::timestamp at time zone 'UTC' from quake.past_place p
-      where p.day < (top at time zone 'UTC')::date and p.token > number
-      order by p.day desc offset p_events limit 1)), 'UTC');
+  select q.time into start from quake.quake q where q.time < top order by q.time desc offset p_events limit 1;
+  -- Fewer hours, if so many events have left them.
+  return date_trunc('hour', coalesce(
+    (select (p.day + make_interval(hours => p.hour)) at time zone 'UTC' from quake.past_place p
+      where (p.day, p.hour) < ((top at time zone 'UTC')::date, extract(hour from top at time zone 'UTC')::smallint)
+        and (p.day, p.hour) >= (coalesce(start at time zone 'UTC', '-infinity')::date,
+                                extract(hour from start at time zone 'UTC')::smallint)
+        and p.token > number
+      order by p.day desc, p.hour desc offset p_events limit 1), start), 'UTC');
 end
 $$;
 COMMENT ON FUNCTION quake.as_of__window(p_token text, p_end timestamp with time zone, p_events bigint) IS 'private: an origin time before another one, with about so many events in between as of a token, or more of them; null: there are fewer before it';
@@ -1218,12 +1225,12 @@ begin
     return true;  -- there is nothing to do, or another session does it
   end if;
   with passed as materialized (
-    select t.token, v.*
+    select t.token, v.*, v.at::date as day, extract(hour from v.at)::smallint as hour
       from (select t.token, t.transaction_id from quake.change_transaction t
              where t.token >= place.token + (place.version is null)::integer
              order by t.token limit p_rows + 1) t
      cross join lateral (
-        select v.id, v.code, v.op, v.changed, (v.time at time zone 'UTC')::date as day,
+        select v.id, v.code, v.op, v.changed, v.time at time zone 'UTC' as at,
                quake.quake__cell(v.longitude, v.latitude) as cell
           from quake.quake_version v
          where v.transaction_id = t.transaction_id
@@ -1231,19 +1238,32 @@ begin
          order by v.id limit p_rows) v
      order by t.token, v.id limit p_rows
   ), day as (
-    insert into quake.past_day (day, token)
-    select p.day, min(p.token) from passed p where p.op in ('insert', 'update') group by p.day
-    on conflict (day) do nothing
+    insert into quake.past_day as o (day, token, hours)
+    select h.day, min(h.token), array_agg(h.token order by h.hour)
+      from (select p.day, p.hour, min(p.token) as token
+              from (select p.day, p.hour, p.token from passed p where p.op in ('insert', 'update')
+                     union all
+                    -- The array has all hours of the day.
+                    select d.day, h.hour, null
+                      from (select distinct p.day from passed p where p.op in ('insert', 'update')) d
+                     cross join generate_series(0, 23) h (hour)) p
+             group by p.day, p.hour) h
+     group by h.day
+    on conflict (day) do update
+      set hours = (select array_agg(coalesce(h.old, h.new) order by h.number)
+                     from unnest(o.hours, excluded.hours) with ordinality h (old, new, number))
+      where exists (select from unnest(o.hours, excluded.hours) h (old, new)
+                     where h.old is null and h.new is not null)
   ), place as (
-    insert into quake.past_place (token, version, code, day, cell)
-    select p.token, p.id, p.code, o.day, o.cell
+    insert into quake.past_place (token, version, code, day, hour, cell)
+    select p.token, p.id, p.code, o.at::date, extract(hour from o.at), o.cell
       from passed p
      cross join lateral (
-        select v.op, (v.time at time zone 'UTC')::date as day,
-               quake.quake__cell(v.longitude, v.latitude) as cell
+        select v.op, v.time at time zone 'UTC' as at, quake.quake__cell(v.longitude, v.latitude) as cell
           from quake.quake_version v where v.code = p.code and v.id < p.id order by v.id desc limit 1) o
      where (p.op = 'delete' or p.op = 'update' and p.changed && '{time,longitude,latitude}')
-       and o.op <> 'delete' and (p.op = 'delete' or o.day <> p.day or o.cell is distinct from p.cell)
+       and o.op <> 'delete'
+       and (p.op = 'delete' or date_trunc('hour', o.at) <> date_trunc('hour', p.at) or o.cell is distinct from p.cell)
   )
   select count(*) as size, (array_agg(p.token order by p.token desc, p.id desc))[1] as token,
          (array_agg(p.id order by p.token desc, p.id desc))[1] as version
@@ -1307,11 +1327,24 @@ CREATE FUNCTION quake.others(code text) RETURNS text[]
    WHERE ((a.preferred = others.code) AND (a.code <> others.code));
 END;
 COMMENT ON FUNCTION quake.others(code text) IS 'the events of other sources that are the same earthquake as this preferred event; null: none';
+CREATE FUNCTION quake.past__end(p_number bigint, p_end timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select least(p_end, (d.day + make_interval(hours => coalesce(
+             (select max(h.number) from unnest(d.hours) with ordinality h (token, number)
+               where h.token <= p_number), 0)::integer)) at time zone 'UTC')
+    from quake.past_day d
+   where d.day <= ((p_end - interval '1 microsecond') at time zone 'UTC')::date and d.token <= p_number
+   order by d.day desc limit 1
+$$;
+COMMENT ON FUNCTION quake.past__end(p_number bigint, p_end timestamp with time zone) IS 'private: the end of the last hour before a time in which events had origin times as of a number, or earlier; null: there is none';
 CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
   select case
+    when not coalesce(n.hourly, true) then null
     when exists (select from quake.quake_version v
                    join quake.change_transaction t on t.transaction_id = v.transaction_id
                   where v.op = 'truncate' and t.token > p_number) then null
@@ -1320,7 +1353,8 @@ CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
             from (select t.inserted + t.updated + t.deleted as changes from quake.change_transaction t
                    where t.token > greatest(p_number, n.number) order by t.token limit 50000) l) > 50000 then null
     else n.number end
-    from (select coalesce((select p.token - (p.version is not null)::integer from quake.past_noted p), 0)) n (number)
+    from (select coalesce(max(p.token - (p.version is not null)::integer), 0), bool_and(p.hourly)
+            from quake.past_noted p) n (number, hourly)
 $$;
 COMMENT ON FUNCTION quake.past__reach(p_number bigint) IS 'private: the number up to which past_place and past_day answer a question about a token; null: only the whole history answers it';
 CREATE FUNCTION quake.purge_edits(p_age interval, p_rows integer) RETURNS bigint
@@ -3052,35 +3086,42 @@ COMMENT ON COLUMN quake.migration.program IS 'program and version that applied i
 COMMENT ON COLUMN quake.migration.oldest_schema IS 'the oldest schema whose programs may go on after this step; null: only programs that know the step';
 CREATE TABLE quake.past_day (
     day date NOT NULL,
-    token bigint NOT NULL
+    token bigint NOT NULL,
+    hours bigint[] DEFAULT '{}'::bigint[] NOT NULL
 );
-COMMENT ON TABLE quake.past_day IS 'when the history first had an event of each day, for questions about the past; note_past derives it from the history';
+COMMENT ON TABLE quake.past_day IS 'when the history first had an event of each day and of each of its hours, for questions about the past; note_past derives it from the history';
 COMMENT ON COLUMN quake.past_day.day IS 'day of an origin time, in UTC';
 COMMENT ON COLUMN quake.past_day.token IS 'number of the first transaction after which an event had an origin time of that day';
+COMMENT ON COLUMN quake.past_day.hours IS 'the same of each hour of the day, the first of them at 1; null: no event had an origin time in it';
 CREATE TABLE quake.past_noted (
     single boolean DEFAULT true NOT NULL,
     token bigint DEFAULT 0 NOT NULL,
     version bigint,
+    hourly boolean DEFAULT false NOT NULL,
     CONSTRAINT past_noted_single CHECK (single)
 );
 COMMENT ON TABLE quake.past_noted IS 'how far past_place, past_day and past_time follow the history: one row';
 COMMENT ON COLUMN quake.past_noted.single IS 'always true, so that there is one row only';
 COMMENT ON COLUMN quake.past_noted.token IS 'number of the last transaction that is noted, whole or in part';
 COMMENT ON COLUMN quake.past_noted.version IS 'the last version of that transaction that is noted; null: all are';
+COMMENT ON COLUMN quake.past_noted.hourly IS 'whether past_place and past_day are by hour; only in a region, until its centre has this migration, they are not';
 CREATE TABLE quake.past_place (
     token bigint NOT NULL,
     version bigint NOT NULL,
     code text NOT NULL,
     day date NOT NULL,
     cell integer,
+    hour smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT past_place_hour_range CHECK (((hour >= 0) AND (hour <= 23))),
     CONSTRAINT past_place_text_length CHECK ((octet_length(code) <= 1024))
 );
-COMMENT ON TABLE quake.past_place IS 'days and cells that events have left, for questions about the past; note_past derives it from the history';
+COMMENT ON TABLE quake.past_place IS 'hours and cells that events have left, for questions about the past; note_past derives it from the history';
 COMMENT ON COLUMN quake.past_place.token IS 'number of the transaction that moved or deleted the event';
 COMMENT ON COLUMN quake.past_place.version IS 'the version that did (quake_version.id)';
 COMMENT ON COLUMN quake.past_place.code IS 'the event''s code';
 COMMENT ON COLUMN quake.past_place.day IS 'day of the origin time that it had before, in UTC';
 COMMENT ON COLUMN quake.past_place.cell IS 'cell of the map in which its epicentre lay before; null: it had none';
+COMMENT ON COLUMN quake.past_place.hour IS 'hour of that day';
 CREATE TABLE quake.past_time (
     thousand bigint NOT NULL,
     at timestamp with time zone NOT NULL
@@ -3379,11 +3420,11 @@ CREATE INDEX import_feed ON quake.import USING btree (feed, id);
 CREATE INDEX import_generated ON quake.import USING btree (generated);
 CREATE INDEX import_quarantined_at ON quake.import USING btree (quarantined_at) WHERE (quarantined_at IS NOT NULL);
 CREATE INDEX import_started_at ON quake.import USING btree (started_at);
-CREATE INDEX past_place_cell ON quake.past_place USING btree (cell, token) WHERE (cell IS NOT NULL);
-CREATE INDEX past_place_day ON quake.past_place USING btree (day, token);
+CREATE INDEX past_place_cell ON quake.past_place USING btree (cell, token) INCLUDE (day, hour, code) WHERE (cell IS NOT NULL);
+CREATE INDEX past_place_hour ON quake.past_place USING btree (day, hour, token) INCLUDE (cell, code);
 CREATE INDEX quake_alias_code ON quake.quake_alias USING btree (code);
 CREATE INDEX quake_alias_named_by ON quake.quake_alias USING btree (COALESCE(named_by, code));
-CREATE INDEX quake_cell ON quake.quake USING btree (quake.quake__cell(longitude, latitude));
+CREATE INDEX quake_cell ON quake.quake USING btree (quake.quake__cell(longitude, latitude), "time");
 CREATE INDEX quake_superseded_by ON quake.quake USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX quake_time ON quake.quake USING btree ("time");
 CREATE INDEX quake_version_code ON quake.quake_version USING btree (code, id);

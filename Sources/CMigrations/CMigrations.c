@@ -80,6 +80,9 @@ static const unsigned char migration_0023[] = {
 static const unsigned char migration_0024[] = {
 #embed "../../migrations/0024_differences.sql"
 };
+static const unsigned char migration_0025[] = {
+#embed "../../migrations/0025_hours.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -107,6 +110,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0022_past.sql", migration_0022),
     MIGRATION("0023_regions.sql", migration_0023),
     MIGRATION("0024_differences.sql", migration_0024),
+    MIGRATION("0025_hours.sql", migration_0025),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

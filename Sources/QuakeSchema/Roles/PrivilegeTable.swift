@@ -192,6 +192,7 @@ package enum PrivilegeTable {
       "as_of(timestamp with time zone)",
       "as_of(text, timestamp with time zone, timestamp with time zone, integer[])",
       "as_of__window(text, timestamp with time zone, bigint)", "past__reach(bigint)",
+      "past__end(bigint, timestamp with time zone)",
       "as_of_feed(timestamp with time zone)",
       "changes_since(text)",
       "alerts_since(text, interval, double precision, text[], double precision, double precision, "
