@@ -84,6 +84,10 @@ enum FeedSamples {
       + "\n99|2024-01-31T12:00:00|1|2|||||||||\n",
     "eventid|time|latitude|longtitude|magnitude\n"
       + "quakeml:eu.emsc/event/20240131_1|2024-01-31T12:00:00|1|2|3.3\n",
+    "#EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType"
+      + "|Magnitude|MagAuthor|EventLocationName|EventType\n"
+      + "us1|2023-12-14T22:13:20.123|19.4|-155.25|5.5|us|usgs|us|1|mww|4.5|| |earthquake\n"
+      + "us2| |19.4|-155.25| |us|usgs|us|2||4.5|| |earthquake\n",
   ]
 
   static let xml = [

@@ -117,6 +117,24 @@ import Testing
     #expect(time?.description == "2020-01-01T00:00:00.000Z")
   }
 
+  /// In an export, a space is an empty text, and nothing else.
+  @Test func aSpaceIsNoNumberAndNoTime() throws {
+    let good = "us1|2023-12-14T22:13:20.123|19.4|-155.25|5.5|us|usgs|us|1|mww|4.5|| |earthquake"
+    let bad = [
+      good.replacing("|5.5|", with: "| |"), good.replacing("|4.5|", with: "| |"),
+      good.replacing("2023-12-14T22:13:20.123", with: " "),
+    ]
+    let rows = ([Self.header + "|EventType", good] + bad).joined(separator: "\n") + "\n"
+    let contents = try FeedContents(rows)
+    #expect(contents.records.map { $0.text(.place) } == [""])
+    let reasons = contents.rejects.map(\.reason)
+    #expect(
+      reasons == [
+        "The depth \" \" is not a number.", "The magnitude \" \" is not a number.",
+        "The time \" \" is not a date and time of the years 1 to 9999.",
+      ])
+  }
+
   @Test func commentsAndBlankLinesAreSkipped() throws {
     let contents = try contents("", "# a comment | of any kind", Self.emsc, "  ", Self.header)
     #expect(contents.records.count == 1)

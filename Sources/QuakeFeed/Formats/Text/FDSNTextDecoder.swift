@@ -193,7 +193,7 @@ final class FDSNTextDecoder: FeedDecoder {
       let text = rows.input.bytes(range)
       guard !text.isEmpty else { continue }
       // A single space is an empty text, because an empty field is a missing value.
-      if text.elementsEqual(" ".utf8) {
+      if target.column.kind == .text, text.elementsEqual(" ".utf8) {
         record.set(target.column, "")
       } else if text.contains(0xE2) {
         restore(text)
