@@ -6,25 +6,10 @@
 -- questions about the past read the whole history. At the centre, and in any other database, the workers note the
 -- history anew.
 
-alter table quake.past_place
-  add column hour smallint not null default 0,
-  add constraint past_place_hour_range check (hour between 0 and 23);
-comment on table quake.past_place is 'hours and cells that events have left, for questions about the past; note_past derives it from the history';
-comment on column quake.past_place.hour is 'hour of that day';
-
--- An index alone answers, so that a question needs no row of other places that lie far apart on the disk.
-drop index quake.past_place_day;
-drop index quake.past_place_cell;
-create index past_place_hour on quake.past_place (day, hour, token) include (cell, code);
-create index past_place_cell on quake.past_place (cell, token) include (day, hour, code) where cell is not null;
-
--- An area within a window of time: its events alone are read.
+-- An area within a window of time: its events alone are read. First, so that readers wait only for the drop.
+create index quake_cell_time on quake.quake (quake.quake__cell(longitude, latitude), time);
 drop index quake.quake_cell;
-create index quake_cell on quake.quake (quake.quake__cell(longitude, latitude), time);
-
-alter table quake.past_day add column hours bigint[] not null default '{}';
-comment on table quake.past_day is 'when the history first had an event of each day and of each of its hours, for questions about the past; note_past derives it from the history';
-comment on column quake.past_day.hours is 'the same of each hour of the day, the first of them at 1; null: no event had an origin time in it';
+alter index quake.quake_cell_time rename to quake_cell;
 
 alter table quake.past_noted add column hourly boolean not null default false;
 comment on column quake.past_noted.hourly is 'whether past_place and past_day are by hour; only in a region, until its centre has this migration, they are not';
@@ -37,6 +22,22 @@ begin
   end if;
 end
 $$;
+
+alter table quake.past_place
+  add column hour smallint not null default 0,
+  add constraint past_place_hour_range check (hour between 0 and 23);
+comment on table quake.past_place is 'hours and cells that events have left, for questions about the past; note_past derives it from the history';
+comment on column quake.past_place.hour is 'hour of that day';
+
+-- An index alone answers, so that a question needs no row of other places that lie far apart on the disk.
+drop index quake.past_place_day;
+drop index quake.past_place_cell;
+create index past_place_hour on quake.past_place (day, hour, token) include (cell, code);
+create index past_place_cell on quake.past_place (cell, token) include (day, hour, code) where cell is not null;
+
+alter table quake.past_day add column hours bigint[] not null default '{}';
+comment on table quake.past_day is 'when the history first had an event of each day and of each of its hours, for questions about the past; note_past derives it from the history';
+comment on column quake.past_day.hours is 'the same of each hour of the day, the first of them at 1; null: no event had an origin time in it';
 
 create or replace function quake.note_past(p_rows integer) returns boolean
   language plpgsql security definer
