@@ -2,23 +2,23 @@
 --
 -- Where events have been, by hour instead of by day, so that a page of the past looks at the events of an hour or two.
 --
--- A region has this migration before its centre. What arrives there until then has no hours: "hourly" says so, and
--- questions about the past read the whole history. At the centre, and in any other database, the workers note the
--- history anew.
+-- The workers note the history anew. Until they begin, "since" is null, and questions about the past read the whole
+-- history: in a region, which has this migration before its centre, until the centre's workers do. Only note_past sets it,
+-- since a call that began before this migration still notes by day.
 
 -- An area within a window of time: its events alone are read. First, so that readers wait only for the drop.
 create index quake_cell_time on quake.quake (quake.quake__cell(longitude, latitude), time);
 drop index quake.quake_cell;
 alter index quake.quake_cell_time rename to quake_cell;
 
-alter table quake.past_noted add column hourly boolean not null default false;
-comment on column quake.past_noted.hourly is 'whether past_place and past_day are by hour; only in a region, until its centre has this migration, they are not';
+alter table quake.past_noted add column since bigint;
+comment on column quake.past_noted.since is 'the number from which on past_place and past_day are complete, by hour; null: they are not, and note_past begins anew';
 
 do $$
 begin
   if not exists (select from quake.regional_database d where d.is_here) then
     truncate quake.past_place, quake.past_day;
-    update quake.past_noted n set token = 0, version = null, hourly = true;
+    update quake.past_noted n set token = 0, version = null;
   end if;
 end
 $$;
@@ -53,11 +53,19 @@ declare
 begin
   select f.token into floor from quake.history_floor f;
   select n.* into place from quake.past_noted n
-   where n.version is not null or exists (select from quake.change_transaction t where t.token > n.token)
+   where n.since is null or n.version is not null
+         or exists (select from quake.change_transaction t where t.token > n.token)
          or exists (select from quake.past_place p where p.token <= floor)
      for update skip locked;
   if not found then
     return true;  -- there is nothing to do, or another session does it
+  end if;
+  if place.since is null then
+    if exists (select from quake.past_place) or exists (select from quake.past_day) then
+      truncate quake.past_place, quake.past_day;
+    end if;
+    update quake.past_noted n set token = 0, version = null, since = floor
+    returning n.* into place;
   end if;
   with passed as materialized (
     select t.token, v.*, v.at::date as day, extract(hour from v.at)::smallint as hour
@@ -107,9 +115,11 @@ begin
   select t.token / 1000, min(t.at) from quake.change_transaction t
    where t.token > place.token and t.token <= portion.token group by 1
   on conflict (thousand) do update set at = excluded.at where excluded.at < p.at;
+  -- What has been purged meanwhile was not noted. A region may still hold it.
   update quake.past_noted n
-     set token = portion.token, version = case when portion.size = p_rows then portion.version end
-   where portion.size > 0;
+     set token = coalesce(portion.token, n.token), version = case when portion.size = p_rows then portion.version end,
+         since = greatest(n.since, (select f.token from quake.history_floor f where f.token > place.token))
+   where portion.size > 0 or place.version is not null;
   -- No question asks for the time before the floor.
   delete from quake.past_place p
    where (p.token, p.version) in (select o.token, o.version from quake.past_place o
@@ -123,7 +133,7 @@ create or replace function quake.past__reach(p_number bigint) returns bigint
   set search_path = pg_catalog, pg_temp
 as $$
   select case
-    when not coalesce(n.hourly, true) then null
+    when n.since is null or n.since > p_number then null
     when exists (select from quake.quake_version v
                    join quake.change_transaction t on t.transaction_id = v.transaction_id
                   where v.op = 'truncate' and t.token > p_number) then null
@@ -132,8 +142,8 @@ as $$
             from (select t.inserted + t.updated + t.deleted as changes from quake.change_transaction t
                    where t.token > greatest(p_number, n.number) order by t.token limit 50000) l) > 50000 then null
     else n.number end
-    from (select coalesce(max(p.token - (p.version is not null)::integer), 0), bool_and(p.hourly)
-            from quake.past_noted p) n (number, hourly)
+    from (select max(p.token - (p.version is not null)::integer), max(p.since)
+            from quake.past_noted p) n (number, since)
 $$;
 
 -- The end of the last hour before a time in which the history had an event by then; null: there was none.

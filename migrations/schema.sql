@@ -1218,11 +1218,19 @@ declare
 begin
   select f.token into floor from quake.history_floor f;
   select n.* into place from quake.past_noted n
-   where n.version is not null or exists (select from quake.change_transaction t where t.token > n.token)
+   where n.since is null or n.version is not null
+         or exists (select from quake.change_transaction t where t.token > n.token)
          or exists (select from quake.past_place p where p.token <= floor)
      for update skip locked;
   if not found then
     return true;  -- there is nothing to do, or another session does it
+  end if;
+  if place.since is null then
+    if exists (select from quake.past_place) or exists (select from quake.past_day) then
+      truncate quake.past_place, quake.past_day;
+    end if;
+    update quake.past_noted n set token = 0, version = null, since = floor
+    returning n.* into place;
   end if;
   with passed as materialized (
     select t.token, v.*, v.at::date as day, extract(hour from v.at)::smallint as hour
@@ -1272,9 +1280,11 @@ begin
   select t.token / 1000, min(t.at) from quake.change_transaction t
    where t.token > place.token and t.token <= portion.token group by 1
   on conflict (thousand) do update set at = excluded.at where excluded.at < p.at;
+  -- What has been purged meanwhile was not noted. A region may still hold it.
   update quake.past_noted n
-     set token = portion.token, version = case when portion.size = p_rows then portion.version end
-   where portion.size > 0;
+     set token = coalesce(portion.token, n.token), version = case when portion.size = p_rows then portion.version end,
+         since = greatest(n.since, (select f.token from quake.history_floor f where f.token > place.token))
+   where portion.size > 0 or place.version is not null;
   -- No question asks for the time before the floor.
   delete from quake.past_place p
    where (p.token, p.version) in (select o.token, o.version from quake.past_place o
@@ -1344,7 +1354,7 @@ CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
   select case
-    when not coalesce(n.hourly, true) then null
+    when n.since is null or n.since > p_number then null
     when exists (select from quake.quake_version v
                    join quake.change_transaction t on t.transaction_id = v.transaction_id
                   where v.op = 'truncate' and t.token > p_number) then null
@@ -1353,8 +1363,8 @@ CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
             from (select t.inserted + t.updated + t.deleted as changes from quake.change_transaction t
                    where t.token > greatest(p_number, n.number) order by t.token limit 50000) l) > 50000 then null
     else n.number end
-    from (select coalesce(max(p.token - (p.version is not null)::integer), 0), bool_and(p.hourly)
-            from quake.past_noted p) n (number, hourly)
+    from (select max(p.token - (p.version is not null)::integer), max(p.since)
+            from quake.past_noted p) n (number, since)
 $$;
 COMMENT ON FUNCTION quake.past__reach(p_number bigint) IS 'private: the number up to which past_place and past_day answer a question about a token; null: only the whole history answers it';
 CREATE FUNCTION quake.purge_edits(p_age interval, p_rows integer) RETURNS bigint
@@ -3097,14 +3107,14 @@ CREATE TABLE quake.past_noted (
     single boolean DEFAULT true NOT NULL,
     token bigint DEFAULT 0 NOT NULL,
     version bigint,
-    hourly boolean DEFAULT false NOT NULL,
+    since bigint,
     CONSTRAINT past_noted_single CHECK (single)
 );
 COMMENT ON TABLE quake.past_noted IS 'how far past_place, past_day and past_time follow the history: one row';
 COMMENT ON COLUMN quake.past_noted.single IS 'always true, so that there is one row only';
 COMMENT ON COLUMN quake.past_noted.token IS 'number of the last transaction that is noted, whole or in part';
 COMMENT ON COLUMN quake.past_noted.version IS 'the last version of that transaction that is noted; null: all are';
-COMMENT ON COLUMN quake.past_noted.hourly IS 'whether past_place and past_day are by hour; only in a region, until its centre has this migration, they are not';
+COMMENT ON COLUMN quake.past_noted.since IS 'the number from which on past_place and past_day are complete, by hour; null: they are not, and note_past begins anew';
 CREATE TABLE quake.past_place (
     token bigint NOT NULL,
     version bigint NOT NULL,

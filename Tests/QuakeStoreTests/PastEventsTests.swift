@@ -301,8 +301,8 @@ import Testing
     #expect(try place() == Array(noted.suffix(2)))
   }
 
-  /// Notes of a centre that has no migration 25 yet, in a region that has it.
-  @Test func notesThatAreNotByHourAreNotUsed() throws {
+  /// Notes by day, or of a centre that had purged more of its history than a region has.
+  @Test func notesThatAreNotCompleteAreNotUsed() throws {
     try connection.run(
       "insert into quake.quake (code, time) values ('e1', '2024-02-29T21:30:00Z')",
       "update quake.quake set time = '2024-02-29T23:30:00Z'", "select quake.note_past(2000)",
@@ -311,8 +311,34 @@ import Testing
       select code from quake.as_of((select token || '.' || nonce from quake.change_transaction where token = 1),
                                    '2024-02-29T21:00:00Z', '2024-02-29T22:00:00Z')
       """
-    #expect(try connection.table(part) == [], "the notes are not used")
-    try connection.run("update quake.past_noted set hourly = false")
+    #expect(try connection.table(part) == [], "the notes are used")
+    try connection.run("update quake.past_noted set since = 2")
     #expect(try connection.table(part) == ["e1"])
+    try connection.run("update quake.past_noted set since = null")
+    #expect(try connection.table(part) == ["e1"])
+    #expect(try connection.ask("select quake.note_past(2000)") == "t")
+    #expect(try connection.table(part) == ["e1"])
+    #expect(
+      try connection.table("select code, hour from quake.past_place") == ["e1|21"], "noted anew")
+    #expect(
+      try connection.table("select token, version, since from quake.past_noted") == ["2||0"])
+  }
+
+  @Test func notesBeginWhereThePurgeWasAheadOfThem() throws {
+    try connection.run(
+      "insert into quake.quake (code, time) values ('e1', '2024-02-29T21:30:00Z')",
+      "select quake.note_past(2000)", "update quake.quake set time = '2024-02-29T22:30:00Z'",
+      "update quake.quake set time = '2024-02-29T23:30:00Z'",
+      "update quake.quake set magnitude = 1")
+    try connection.run(
+      """
+      select quake.raise_history_floor((select token || '.' || nonce from quake.change_transaction
+                                         where token = 3), '0')
+      """,
+      "select quake.purge_history(100)", "select quake.note_past(1)", "select quake.note_past(1)",
+      "select quake.note_past(1)", "update quake.quake set magnitude = 2",
+      "select quake.note_past(2000)")
+    #expect(
+      try connection.table("select token, version, since from quake.past_noted") == ["5||3"])
   }
 }

@@ -142,12 +142,15 @@ import Testing
     #expect(try Tools.succeed("quake-watch", watch + scene.region.option).lines.count == 3)
     let connection = try scene.centre.connect()
     for magnitude in 4..<8 {
-      try connection.run("update quake.quake set magnitude = \(magnitude)")
+      try connection.run(
+        "update quake.quake set magnitude = \(magnitude), time = time + interval '2 hours'")
     }
     try scene.waitForRegion()
     func purge() throws {
       try Tools.succeed(
         "quake-admin", ["history", "purge", "--before", "now", "--yes"] + scene.centre.option)
+      // Only of what is left.
+      try connection.run("select quake.note_past(1000)")
       // The row of this transaction arrives after those of the purge.
       try scene.write(1)
       try scene.waitForRegion()
@@ -163,6 +166,18 @@ import Testing
     try purge()
     #expect(try scene.centre.value("select token from quake.history_floor") == "7")
     #expect(try scene.region.value("select token from quake.history_floor") == "3")
+    let missing = try scene.region.value(
+      """
+      select count(*)
+        from quake.change_transaction t
+       cross join lateral (select t.token || '.' || t.nonce) p (point)
+       cross join lateral quake.as_of(p.point) q
+       where t.token >= 3 and not exists (
+               select from quake.as_of(p.point, date_trunc('hour', q.time),
+                                       date_trunc('hour', q.time) + interval '1 hour') w
+                where w.code = q.code)
+      """)
+    #expect(missing == "0")
     // The changes are still there that only this watcher needs.
     let late = try Tools.succeed("quake-watch", watch + scene.region.option)
     #expect(late.lines.count == 4 * 3 + 1)
