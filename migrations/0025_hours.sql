@@ -2,9 +2,9 @@
 --
 -- Where events have been, by hour instead of by day, so that a page of the past looks at the events of an hour or two.
 --
--- The workers note the history anew. Until they begin, "since" is null, and questions about the past read the whole
--- history: in a region, which has this migration before its centre, until the centre's workers do. Only note_past sets it,
--- since a call that began before this migration still notes by day.
+-- The workers note the history anew. Until they begin, "since" is null, and questions about the past use no notes: in a
+-- region, which has this migration before its centre, until the centre's workers do. Only note_past sets it, since a call
+-- that began before this migration still notes by day.
 
 -- An area within a window of time: its events alone are read. First, so that readers wait only for the drop.
 create index quake_cell_time on quake.quake (quake.quake__cell(longitude, latitude), time);
@@ -133,7 +133,6 @@ create or replace function quake.past__reach(p_number bigint) returns bigint
   set search_path = pg_catalog, pg_temp
 as $$
   select case
-    when n.since is null or n.since > p_number then null
     when exists (select from quake.quake_version v
                    join quake.change_transaction t on t.transaction_id = v.transaction_id
                   where v.op = 'truncate' and t.token > p_number) then null
@@ -142,8 +141,9 @@ as $$
             from (select t.inserted + t.updated + t.deleted as changes from quake.change_transaction t
                    where t.token > greatest(p_number, n.number) order by t.token limit 50000) l) > 50000 then null
     else n.number end
-    from (select max(p.token - (p.version is not null)::integer), max(p.since)
-            from quake.past_noted p) n (number, since)
+    -- Without complete notes, the changes after the token are enough.
+    from (select coalesce((select p.token - (p.version is not null)::integer from quake.past_noted p
+                            where p.since <= p_number), 0)) n (number)
 $$;
 
 -- The end of the last hour before a time in which the history had an event by then; null: there was none.

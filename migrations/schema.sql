@@ -1354,7 +1354,6 @@ CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
   select case
-    when n.since is null or n.since > p_number then null
     when exists (select from quake.quake_version v
                    join quake.change_transaction t on t.transaction_id = v.transaction_id
                   where v.op = 'truncate' and t.token > p_number) then null
@@ -1363,8 +1362,9 @@ CREATE FUNCTION quake.past__reach(p_number bigint) RETURNS bigint
             from (select t.inserted + t.updated + t.deleted as changes from quake.change_transaction t
                    where t.token > greatest(p_number, n.number) order by t.token limit 50000) l) > 50000 then null
     else n.number end
-    from (select max(p.token - (p.version is not null)::integer), max(p.since)
-            from quake.past_noted p) n (number, since)
+    -- Without complete notes, the changes after the token are enough.
+    from (select coalesce((select p.token - (p.version is not null)::integer from quake.past_noted p
+                            where p.since <= p_number), 0)) n (number)
 $$;
 COMMENT ON FUNCTION quake.past__reach(p_number bigint) IS 'private: the number up to which past_place and past_day answer a question about a token; null: only the whole history answers it';
 CREATE FUNCTION quake.purge_edits(p_age interval, p_rows integer) RETURNS bigint
