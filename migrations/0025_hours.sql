@@ -267,7 +267,7 @@ begin
     top := quake.past__end(number, top);
   end if;
   select q.time into start from quake.quake q where q.time < top order by q.time desc offset p_events limit 1;
-  -- Fewer hours, if so many events have left them.
+  -- If more events than that have left these hours, the window is shorter.
   return date_trunc('hour', coalesce(
     (select (p.day + make_interval(hours => p.hour)) at time zone 'UTC' from quake.past_place p
       where (p.day, p.hour) < ((top at time zone 'UTC')::date, extract(hour from top at time zone 'UTC')::smallint)
