@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Postgres
 import TestSupport
 import Testing
@@ -49,6 +48,7 @@ struct ConsumerCrashTests {
     var faults = 0
     while !isWritten.isRaised || faults < Self.faults {
       faults += 1
+      try waitForChanges(isWritten, server, using: &random)
       try crash(server, receiver, watch, using: &random)
       try watch.keep()
     }
@@ -63,12 +63,28 @@ struct ConsumerCrashTests {
     try compare(try receiver.taken(), server)
   }
 
+  /// Waits until some more is committed, or everything is, so that something happens between two faults.
+  private func waitForChanges(
+    _ isWritten: Load.OverFlag, _ server: OwnServer, using random: inout SeededGenerator
+  ) throws {
+    let more = Int.random(in: 1...Self.changes / 8, using: &random)
+    var first: Int?
+    try eventually("\(more) more transactions") {
+      guard !isWritten.isRaised else { return true }
+      guard let connection = try? server.connect(),
+        let answer = try? connection.ask(
+          "select coalesce(max(token), 0) from quake.change_transaction"),
+        let token = Int(answer)
+      else { return false }
+      first = first ?? token
+      return token >= (first ?? token) + more
+    }
+  }
+
   private func crash(
     _ server: OwnServer, _ receiver: UnreliableReceiver, _ watch: ConsumerProcess,
     using random: inout SeededGenerator
   ) throws {
-    // So that something happens between two faults.
-    usleep(UInt32.random(in: 50_000...600_000, using: &random))
     switch Int.random(in: 0..<10, using: &random) {
     case 0...3: try watch.kill()
     case 4...5: receiver.crash()
