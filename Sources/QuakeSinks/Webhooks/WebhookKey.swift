@@ -11,8 +11,6 @@ package struct WebhookKey: Hashable, Sendable, CustomStringConvertible {
     package let expected: String
   }
 
-  /// The largest file of keys in bytes.
-  package static let longestFile = 4096
   /// How many bytes a key may have.
   private static let sizes = 24...64
   private static let beginning = Array("whsec_".utf8)
