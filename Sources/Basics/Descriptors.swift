@@ -97,20 +97,37 @@ package enum UnnamedFile {
 
   /// `O_TMPFILE`, which is a macro of two others in C.
   private static let O_TMPFILE = Int32(0o20_000_000) | O_DIRECTORY
+}
 
-  /// Writes all of `bytes` at the file's position.
+/// What several system calls do together.
+package enum SystemCalls {
+  /// Writes all of `bytes` at the position of a blocking descriptor.
   package static func write(
-    _ bytes: UnsafeRawBufferPointer, to file: Int32
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32
   ) throws(SystemFailure) {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Glibc.write(file, rest.baseAddress, rest.count)
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
       if count > 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       } else if errno != EINTR {
         throw SystemFailure(errno)
       }
     }
+  }
+
+  /// The names in a folder, without `.` and `..`.
+  package static func names(in folder: String) throws(SystemFailure) -> [String] {
+    guard let stream = opendir(folder) else { throw SystemFailure(errno) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
   }
 }
 

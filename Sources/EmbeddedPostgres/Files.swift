@@ -1,3 +1,4 @@
+internal import Basics
 import Glibc
 
 extension EmbeddedServer {
@@ -65,28 +66,19 @@ extension EmbeddedServer {
       defer { close(descriptor) }
       guard isPlain(descriptor, alone: true) else { return EINVAL }
       if !appending, ftruncate(descriptor, 0) != 0 { return errno }
-      var bytes = Array(text.utf8)[...]
-      while !bytes.isEmpty {
-        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR { continue }
-        if count < 0 { return errno }
-        bytes = bytes.dropFirst(count)
+      do throws(SystemFailure) {
+        try Array(text.utf8).withUnsafeBytes { bytes throws(SystemFailure) in
+          try SystemCalls.write(bytes, to: descriptor)
+        }
+      } catch {
+        return error.code
       }
       return fsync(descriptor) == 0 ? 0 : errno
     }
 
     /// The names in a folder; none if it cannot be read.
     static func names(in path: String) -> [String] {
-      guard let stream = opendir(path) else { return [] }
-      defer { closedir(stream) }
-      var names: [String] = []
-      while let entry = readdir(stream) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-          pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        if name != ".", name != ".." { names.append(name) }
-      }
-      return names
+      (try? SystemCalls.names(in: path)) ?? []
     }
 
     /// Flushes the entries of a folder (such as a rename) to disk.

@@ -1,3 +1,4 @@
+internal import Basics
 package import CommandLine
 internal import Glibc
 package import QuakeModel
@@ -34,8 +35,15 @@ package struct AtomicFile {
   /// Replaces the contents.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     let (temporary, descriptor) = try begin()
-    let isWritten = bytes.withUnsafeBytes { Self.writeAll($0, to: descriptor) }
-    try end(temporary, descriptor, failure: isWritten ? 0 : errno)
+    var code: Int32 = 0
+    do throws(SystemFailure) {
+      try bytes.withUnsafeBytes { bytes throws(SystemFailure) in
+        try SystemCalls.write(bytes, to: descriptor)
+      }
+    } catch {
+      code = error.code
+    }
+    try end(temporary, descriptor, failure: code)
   }
 
   /// Replaces the contents by the parts that `body` hands over. If it throws, the contents stay.
@@ -45,7 +53,11 @@ package struct AtomicFile {
     let (temporary, descriptor) = try begin()
     do {
       try body { part in
-        guard Self.writeAll(part, to: descriptor) else { throw SystemError.refused(errno) }
+        do throws(SystemFailure) {
+          try SystemCalls.write(part, to: descriptor)
+        } catch {
+          throw SystemError.refused(error.code)
+        }
       }
     } catch {
       close(descriptor)
@@ -85,17 +97,6 @@ package struct AtomicFile {
       guard errno == EEXIST else { throw .refused(errno) }
     }
     throw .refused(EEXIST)
-  }
-
-  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
-    var rest = bytes
-    while !rest.isEmpty {
-      let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
-      if written < 0, errno == EINTR { continue }
-      guard written >= 0 else { return false }
-      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
-    }
-    return true
   }
 
   /// Without this, the old contents may reappear after a power failure.

@@ -1,6 +1,7 @@
 import CommandLine
 import Glibc
 import QuakeSchema
+import QuakeTool
 
 /// Reads the passwords of roles from the first lines of files, so that none is on a command line.
 enum PasswordFile {
@@ -50,22 +51,14 @@ enum PasswordFile {
   }
 
   private static func password(in path: String) throws(Failure) -> String {
-    // Opening a named pipe, or reading from it, would wait for a program that writes to it.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw unreadable(path) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw Failure(message: "the password file \"\(path)\" is not a regular file")
-    }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: longest + 2)
-    while bytes.count <= longest + 1 {
-      let count = Glibc.read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw unreadable(path) }
-      if count == 0 { break }
-      bytes += buffer[..<count]
+    let bytes: [UInt8]
+    do throws(AtomicFile.ReadingError) {
+      guard let start = try AtomicFile(path).read(atMost: longest + 2) else {
+        throw .refused(ENOENT)
+      }
+      bytes = start
+    } catch {
+      throw Failure(message: "could not read the password file \"\(path)\": \(error)")
     }
     var line = Array(bytes.prefix { $0 != 0x0A })
     if line.last == 0x0D { line.removeLast() }
@@ -79,10 +72,5 @@ enum PasswordFile {
       )
     }
     return text
-  }
-
-  private static func unreadable(_ path: String) -> Failure {
-    Failure(
-      message: "could not read the password file \"\(path)\": \(String(cString: strerror(errno)))")
   }
 }

@@ -133,23 +133,12 @@ enum ServerCommand {
         "the embedded server does not run", hint: "\"quake-admin server start\" starts it.")
     }
     guard let listening = server.listening else {
-      let host = "?host=\(encoded(status.socketDirectory))&port=5432"
-      return try say("postgresql://quake@/quake\(host)\n")
+      let folder = PercentEncoding.text(status.socketDirectory, keeping: [UInt8(ascii: "/")])
+      return try say("postgresql://quake@/quake?host=\(folder)&port=5432\n")
     }
     let password = arguments.flag("with-password") ? server.password.map { ":\($0)" } ?? "" : ""
     return try say(
       "postgresql://\(listening.role)\(password)@127.0.0.1:\(listening.port)/quake\n")
-  }
-
-  /// A value in the query of a URL.
-  private static func encoded(_ value: String) -> String {
-    value.utf8.map { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D...0x2F, 0x5F, 0x7E:
-        String(UnicodeScalar(byte))
-      default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-      }
-    }.joined()
   }
 
   private static func stop(

@@ -1,6 +1,7 @@
 import CommandLine
 import Glibc
 import QuakeFeed
+import QuakeTool
 
 /// A value of an option that may refer to secrets instead of containing them: `${NAME}` for an environment
 /// variable, `${file:PATH}` for the contents of a file, `${credential:NAME}` for a credential that systemd
@@ -78,21 +79,15 @@ struct SecretText {
   }
 
   private static func contents(of path: String, called name: String) throws(Missing) -> String {
-    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else {
-      throw Missing(text: "could not read \(name): \(String(cString: strerror(errno)))")
+    var text: [UInt8]
+    do throws(AtomicFile.ReadingError) {
+      guard let bytes = try AtomicFile(path).read(atMost: longest + 3) else {
+        throw .refused(ENOENT)
+      }
+      text = bytes
+    } catch {
+      throw Missing(text: "could not read \(name): \(error)")
     }
-    defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw Missing(text: "\(name) is not a regular file")
-    }
-    var bytes = [UInt8](repeating: 0, count: longest + 3)
-    let count = read(file, &bytes, bytes.count)
-    guard count >= 0 else {
-      throw Missing(text: "could not read \(name): \(String(cString: strerror(errno)))")
-    }
-    var text = bytes[..<count]
     while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
     guard let value = String(validating: text, as: UTF8.self) else {
       throw Missing(text: "\(name) does not hold text in UTF-8")

@@ -319,8 +319,8 @@ struct LogTime {
     var clock = seconds
     var parts = tm()
     gmtime_r(&clock, &parts)
-    return "\(Self.pad(parts.tm_year + 1900, 4))-\(Self.pad(parts.tm_mon + 1))"
-      + "-\(Self.pad(parts.tm_mday))T\(Self.clock(parts)).\(Self.pad(Int32(milliseconds), 3))Z"
+    return "\(MomentText.pad(parts.tm_year + 1900, 4))-\(MomentText.pad(parts.tm_mon + 1))"
+      + "-\(MomentText.pad(parts.tm_mday))T\(Self.clock(parts)).\(MomentText.pad(Int32(milliseconds), 3))Z"
   }
 
   /// `12:30:05`, in the local time zone.
@@ -332,11 +332,6 @@ struct LogTime {
   }
 
   private static func clock(_ parts: tm) -> String {
-    "\(pad(parts.tm_hour)):\(pad(parts.tm_min)):\(pad(parts.tm_sec))"
-  }
-
-  private static func pad(_ number: Int32, _ width: Int = 2) -> String {
-    let digits = "\(number)"
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    "\(MomentText.pad(parts.tm_hour)):\(MomentText.pad(parts.tm_min)):\(MomentText.pad(parts.tm_sec))"
   }
 }

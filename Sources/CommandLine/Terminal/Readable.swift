@@ -139,7 +139,8 @@ package enum MomentText {
     return "\(minutes < 0 ? "-" : "+")\(pad(magnitude / 60)):\(pad(magnitude % 60))"
   }
 
-  private static func pad(_ number: Int32, _ width: Int = 2) -> String {
+  /// A number with zeros before it.
+  static func pad(_ number: Int32, _ width: Int = 2) -> String {
     let digits = "\(number)"
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }

@@ -112,11 +112,13 @@ extension EventRecord: Codable {
 package enum PercentEncoding {
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  /// The text with every byte escaped that has a meaning in URLs or in header fields.
-  package static func text(_ text: String) -> String {
+  /// The text with every byte escaped that has a meaning in URLs or in header fields, but for `others`.
+  package static func text(_ text: String, keeping others: [UInt8] = []) -> String {
     var text = text
     var bytes: [UInt8] = []
-    text.withUTF8 { append(UnsafeRawBufferPointer($0), keeping: [0x2C, 0x7E], to: &bytes) }
+    text.withUTF8 {
+      append(UnsafeRawBufferPointer($0), keeping: [0x2C, 0x7E] + others, to: &bytes)
+    }
     return String(decoding: bytes, as: UTF8.self)
   }
 

@@ -1,4 +1,3 @@
-internal import Basics
 package import Postgres
 internal import QuakeHistory
 internal import QuakeModel
@@ -96,39 +95,21 @@ package struct BatchRestore {
       try EditJournal.interrupted(
         "restore", title: restore.title, by: restore.author, over: connection)
       ?? .begin("restore", title: restore.title, by: restore.author, over: connection)
-    var queue = EditQueue(codes)
-    while !shouldStop() {
-      guard
-        let chunk = try queue.next(
-          over: connection, done: "Events that are restored: \(outcome.changed).")
-      else {
-        outcome.isFinished = true
-        break
-      }
-      guard !chunk.isEmpty else { continue }
-      let begun = MonotonicClock.now()
-      var hasRun = false
+    try journal.run(codes, &outcome, done: "restored", shouldStop, progress) {
+      chunk, outcome, locked in
       do {
         var part = EditOutcome()
-        part.changed = try journal.transaction {
-          try change(chunk, scope, journal, &part)
-        }
+        part.changed = try journal.transaction { try change(chunk, scope, journal, &part) }
         outcome.changed += part.changed
         outcome.lost += part.lost
         outcome.tombstonesRemoved += part.tombstonesRemoved
         outcome.conflictCount += part.conflictCount
         outcome.conflicts += part.conflicts.prefix(Self.mostConflicts - outcome.conflicts.count)
-        hasRun = true
+        return true
       } catch let error as PostgresError where EditJournal.mayRepeat(error) {
-        for code in chunk { queue.locked.append(code) }
+        for code in chunk { locked.append(code) }
+        return false
       }
-      queue.took(MonotonicClock.now() - begun, for: chunk.count, hasChanged: hasRun)
-      progress(outcome.selected - queue.left, outcome.selected)
-    }
-    if outcome.isFinished { try journal.finish() }
-    try journal.complete(&outcome)
-    if outcome.changed > 0 {
-      try Associations(connection: connection, author: restore.author.author).updateAfterChange()
     }
     return outcome
   }

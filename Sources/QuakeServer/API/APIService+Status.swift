@@ -26,14 +26,9 @@ extension APIService {
       handler: .query { request, context in
         let arguments = try APIParameters.read(request, Self.statusOptions)
         let limits = StatusLimits()
-        let connection = context.connection
-        let report = try connection.transaction(readOnly: true) {
-          // Reading a table's size needs a lock on it.
-          try connection.execute("select pg_catalog.set_config('lock_timeout', '5s', true)")
-          return try StatusReport(
-            connection, embedded: embedded, feeds: arguments.strings("feed"), limits: limits,
-            program: "quake-serve \(version)")
-        }
+        let report = try StatusReport(
+          context.connection, embedded: embedded, feeds: arguments.strings("feed"), limits: limits,
+          program: "quake-serve \(version)")
         let shown = request.seesSessions ? report : report.withoutSessions
         let text = StatusJSON(shown, limits.problems(in: shown)).text
         return Response(

@@ -132,7 +132,7 @@ final class TemporaryFile: Sendable {
   /// Appends bytes.
   func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
     do throws(SystemFailure) {
-      try UnnamedFile.write(bytes, to: descriptor)
+      try SystemCalls.write(bytes, to: descriptor)
     } catch {
       throw Self.error(error.code)
     }

@@ -1,4 +1,4 @@
-import Glibc
+internal import Basics
 package import QuakeModel
 
 /// Writes a catalogue of any size as GeoJSON to a file descriptor, event by event, in bounded memory.
@@ -83,20 +83,15 @@ package struct FeedFileWriter: Sendable {
   private func flush(
     _ buffer: inout [UInt8], to descriptor: Int32
   ) throws(SimulatorError) -> Int {
-    var position = 0
-    while position < buffer.count {
-      let count = buffer.withUnsafeBytes { bytes in
-        Glibc.write(
-          descriptor, bytes.baseAddress.map { $0 + position }, bytes.count - position)
+    let count = buffer.count
+    do throws(SystemFailure) {
+      try buffer.withUnsafeBytes { bytes throws(SystemFailure) in
+        try SystemCalls.write(bytes, to: descriptor)
       }
-      if count > 0 {
-        position += count
-      } else if errno != EINTR {
-        throw SimulatorError(
-          "could not write simulated events: \(String(cString: strerror(errno)))")
-      }
+    } catch {
+      throw SimulatorError("could not write simulated events: \(error.reason)")
     }
     buffer.removeAll(keepingCapacity: true)
-    return position
+    return count
   }
 }

@@ -141,28 +141,32 @@ package enum FilterOptions {
     return filter
   }
 
+  /// The box that an option names; nil: it is not given.
+  package static func box(
+    _ option: String, _ arguments: ParsedArguments
+  ) throws(UsageError) -> EventFilter.BoundingBox? {
+    guard let edges = try arguments.doubles(option, count: 4) else { return nil }
+    if let box = EventFilter.BoundingBox(
+      west: edges[0], south: edges[1], east: edges[2], north: edges[3])
+    {
+      return box
+    }
+    var error = arguments.invalidValue(
+      arguments.string(option) ?? "", for: option,
+      expected: """
+        west,south,east,north in degrees, south no further north than north; over the 180th \
+        meridian, such as 170,-50,-170,-10, west is greater than east
+        """)
+    error.isContradiction =
+      [edges[0], edges[2]].allSatisfy { (-180...180).contains($0) }
+      && [edges[1], edges[3]].allSatisfy { (-90...90).contains($0) }
+    throw error
+  }
+
   private static func add(
     regionOptionsOf arguments: ParsedArguments, to filter: inout EventFilter
   ) throws(UsageError) {
-    if let edges = try arguments.doubles("bbox", count: 4) {
-      guard
-        let box = EventFilter.BoundingBox(
-          west: edges[0], south: edges[1], east: edges[2], north: edges[3])
-      else {
-        var error = arguments.invalidValue(
-          arguments.string("bbox") ?? "", for: "bbox",
-          expected: """
-            west,south,east,north in degrees, south no further north than north; over the 180th \
-            meridian, such as 170,-50,-170,-10, west is greater than east
-            """)
-        let isInRange =
-          [edges[0], edges[2]].allSatisfy { (-180...180).contains($0) }
-          && [edges[1], edges[3]].allSatisfy { (-90...90).contains($0) }
-        error.isContradiction = isInRange
-        throw error
-      }
-      filter.boundingBox = box
-    }
+    if let box = try box("bbox", arguments) { filter.boundingBox = box }
     if let text = arguments.string("within") {
       guard let circle = circle(text) else {
         throw arguments.invalidValue(

@@ -48,6 +48,18 @@ package struct StatusReport {
     _ connection: Connection, embedded: String?, feeds: [String], limits: StatusLimits,
     program: String
   ) throws {
+    self = try connection.transaction(readOnly: true) {
+      // Reading a table's size needs a lock on it. The timeout is long enough for LockWaits to report the wait.
+      try connection.execute("select pg_catalog.set_config('lock_timeout', '5s', true)")
+      return try StatusReport(
+        reading: connection, embedded: embedded, feeds: feeds, limits: limits, program: program)
+    }
+  }
+
+  private init(
+    reading connection: Connection, embedded: String?, feeds: [String], limits: StatusLimits,
+    program: String
+  ) throws {
     (serverVersion, isStandby) = try connection.row(
       "select split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery()",
       as: (String, Bool).self)

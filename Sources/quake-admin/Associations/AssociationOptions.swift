@@ -10,7 +10,7 @@ enum AssociationOptions {
   static func prefer(
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> ExitStatus {
-    let region = try region(arguments)
+    let region = try FilterOptions.box("box", arguments)
     let sources = try sources(arguments)
     let removes = arguments.flag("remove")
     guard !removes || sources == nil else {
@@ -75,22 +75,6 @@ enum AssociationOptions {
       )
     }
     return sources
-  }
-
-  private static func region(_ arguments: ParsedArguments) throws -> EventFilter.BoundingBox? {
-    guard let edges = try arguments.doubles("box", count: 4) else { return nil }
-    guard
-      let region = EventFilter.BoundingBox(
-        west: edges[0], south: edges[1], east: edges[2], north: edges[3])
-    else {
-      throw arguments.invalidValue(
-        arguments.string("box") ?? "", for: "box",
-        expected: """
-          west,south,east,north in degrees, south no further north than north; over the 180th \
-          meridian, such as 170,-50,-170,-10, west is greater than east
-          """)
-    }
-    return region
   }
 
   static func settings(

@@ -98,12 +98,9 @@ enum DoctorCommand {
     let report: Result<StatusReport, PostgresError>
     do {
       report = .success(
-        try connection.transaction(readOnly: true) {
-          try connection.execute("select set_config('lock_timeout', '5s', true)")
-          return try StatusReport(
-            connection, embedded: access.embedded?.options.home, feeds: [], limits: StatusLimits(),
-            program: "\(diagnostics.tool) \(productVersion)")
-        })
+        try StatusReport(
+          connection, embedded: access.embedded?.options.home, feeds: [], limits: StatusLimits(),
+          program: "\(diagnostics.tool) \(productVersion)"))
     } catch let error as PostgresError where error.kind == .server {
       report = .failure(error)
     }

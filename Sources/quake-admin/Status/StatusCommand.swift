@@ -86,14 +86,9 @@ struct StatusCommand {
     do {
       let connection = try access.connectAsItIs()
       connection.answerTimeout = .seconds(30)
-      report = try connection.transaction(readOnly: true) {
-        // Reading a table's size needs a lock on it. The timeout is long enough for LockWaits to report the
-        // wait.
-        try connection.execute("select set_config('lock_timeout', '5s', true)")
-        return try StatusReport(
-          connection, embedded: access.embedded?.options.home, feeds: feeds, limits: limits,
-          program: "\(diagnostics.tool) \(productVersion)")
-      }
+      report = try StatusReport(
+        connection, embedded: access.embedded?.options.home, feeds: feeds, limits: limits,
+        program: "\(diagnostics.tool) \(productVersion)")
     } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
       if format == .prometheus { try write(StatusMetrics.blocked) }
       throw StoreError(

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import QuakeFeed
 import QuakeModel
@@ -14,7 +15,7 @@ enum FeedFolder {
 
   /// The absolute path of a file or folder, without symbolic links.
   static func absolute(_ path: String) throws(FeedError) -> String {
-    guard let resolved = realpath(path, nil) else { throw unreadable(path) }
+    guard let resolved = realpath(path, nil) else { throw unreadable(path, errno) }
     defer { free(resolved) }
     return String(cString: resolved)
   }
@@ -23,7 +24,7 @@ enum FeedFolder {
   /// or compressed), sorted by path. Hidden files are skipped, and symbolic links to folders are not followed.
   static func files(_ path: String) throws(FeedError) -> [BackfillFiles.File] {
     var status = stat()
-    guard stat(path, &status) == 0 else { throw unreadable(path) }
+    guard stat(path, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT == S_IFDIR else { return [file(path, status)] }
     var found: [BackfillFiles.File] = []
     try collect(path, into: &found)
@@ -33,13 +34,13 @@ enum FeedFolder {
   private static func collect(
     _ folder: String, into found: inout [BackfillFiles.File]
   ) throws(FeedError) {
-    guard let stream = opendir(folder) else { throw unreadable(folder) }
-    defer { closedir(stream) }
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard !name.hasPrefix(".") else { continue }
+    let names: [String]
+    do throws(SystemFailure) {
+      names = try SystemCalls.names(in: folder)
+    } catch {
+      throw unreadable(folder, error.code)
+    }
+    for name in names where !name.hasPrefix(".") {
       let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }  // deleted in the meantime
@@ -67,11 +68,10 @@ enum FeedFolder {
           + Int64(status.st_mtim.tv_nsec) / 1000))
   }
 
-  private static func unreadable(_ path: String) -> FeedError {
-    let failure = errno
-    return FeedError(
-      failure == ENOENT || failure == ENOTDIR ? .fileNotFound : .unreadable,
-      "could not open \"\(path)\"", detail: String(cString: strerror(failure)) + ".")
+  static func unreadable(_ path: String, _ code: Int32) -> FeedError {
+    FeedError(
+      code == ENOENT || code == ENOTDIR ? .fileNotFound : .unreadable,
+      "could not open \"\(path)\"", detail: String(cString: strerror(code)) + ".")
   }
 }
 
@@ -93,19 +93,15 @@ struct SnapshotFile: Comparable {
 
   /// The snapshots in a folder, sorted by time, and the number of other files.
   static func all(in folder: String) throws(FeedError) -> (snapshots: [SnapshotFile], others: Int) {
-    guard let directory = opendir(folder) else {
-      throw FeedError(
-        errno == ENOENT || errno == ENOTDIR ? .fileNotFound : .unreadable,
-        "could not open folder \"\(folder)\"", detail: String(cString: strerror(errno)) + ".")
+    let names: [String]
+    do throws(SystemFailure) {
+      names = try SystemCalls.names(in: folder)
+    } catch {
+      throw FeedFolder.unreadable(folder, error.code)
     }
-    defer { closedir(directory) }
     var snapshots: [SnapshotFile] = []
     var others = 0
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard !name.hasPrefix(".") else { continue }
+    for name in names where !name.hasPrefix(".") {
       if let snapshot = SnapshotFile(path: "\(folder)/\(name)") {
         snapshots.append(snapshot)
       } else {

@@ -147,7 +147,7 @@ public enum BodyFile {
   /// - Throws: `.unreadable` if they cannot be written.
   public static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) throws(FeedError) {
     do throws(SystemFailure) {
-      try UnnamedFile.write(bytes, to: file)
+      try SystemCalls.write(bytes, to: file)
     } catch {
       throw FeedError(
         .unreadable, "could not write to a temporary file",

@@ -1,4 +1,3 @@
-internal import Basics
 package import Postgres
 internal import QuakeHistory
 internal import QuakeModel
@@ -67,26 +66,10 @@ package struct BatchEdit {
       try interrupted
       ?? .begin(edit.action.name, title: edit.title, by: edit.author, over: connection)
     progress(0, outcome.selected)
-    var queue = EditQueue(codes)
-    while !shouldStop() {
-      guard
-        let chunk = try queue.next(
-          over: connection, done: "Events that are done: \(outcome.changed).")
-      else {
-        outcome.isFinished = true
-        break
-      }
-      guard !chunk.isEmpty else { continue }
-      let begun = MonotonicClock.now()
-      let done = try change(chunk, journal, &queue.locked)
-      queue.took(MonotonicClock.now() - begun, for: chunk.count, hasChanged: done > 0)
-      outcome.changed += done
-      progress(outcome.selected - queue.left, outcome.selected)
-    }
-    if outcome.isFinished { try journal.finish() }
-    try journal.complete(&outcome)
-    if outcome.changed > 0 {
-      try Associations(connection: connection, author: edit.author.author).updateAfterChange()
+    try journal.run(codes, &outcome, done: "done", shouldStop, progress) { chunk, outcome, locked in
+      let changed = try change(chunk, journal, &locked)
+      outcome.changed += changed
+      return changed > 0
     }
     return outcome
   }

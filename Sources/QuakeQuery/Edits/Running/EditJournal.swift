@@ -49,6 +49,42 @@ struct EditJournal {
     return EditJournal(action, id, before: 0, author, connection)
   }
 
+  /// Makes the edit, in many transactions.
+  ///
+  /// - Parameters:
+  ///   - codes: The events.
+  ///   - done: What is done with them, in a word, for an error.
+  ///   - shouldStop: Is asked after each transaction.
+  ///   - progress: Is called after each transaction with the number of events done, and of all.
+  ///   - change: Changes events in one transaction, adds to the outcome, and to a list those that other sessions have
+  ///     locked. Returns whether it could do anything.
+  func run(
+    _ codes: CodeList, _ outcome: inout EditOutcome, done: String, _ shouldStop: () -> Bool,
+    _ progress: (_ done: Int64, _ all: Int64) -> Void,
+    _ change: ([String], inout EditOutcome, inout CodeList) throws -> Bool
+  ) throws {
+    var queue = EditQueue(codes)
+    while !shouldStop() {
+      guard
+        let chunk = try queue.next(
+          over: connection, done: "Events that are \(done): \(outcome.changed).")
+      else {
+        outcome.isFinished = true
+        break
+      }
+      guard !chunk.isEmpty else { continue }
+      let begun = MonotonicClock.now()
+      let hasChanged = try change(chunk, &outcome, &queue.locked)
+      queue.took(MonotonicClock.now() - begun, for: chunk.count, hasChanged: hasChanged)
+      progress(outcome.selected - queue.left, outcome.selected)
+    }
+    if outcome.isFinished { try finish() }
+    try complete(&outcome)
+    if outcome.changed > 0 {
+      try Associations(connection: connection, author: author.author).updateAfterChange()
+    }
+  }
+
   /// Runs one transaction of the edit.
   ///
   /// - Parameter body: Changes events; returns how many, and the code of one of them.
@@ -88,13 +124,13 @@ struct EditJournal {
   }
 
   /// Notes that the edit is done.
-  func finish() throws(PostgresError) {
+  private func finish() throws(PostgresError) {
     try connection.execute(
       "update quake.edit set finished_at = clock_timestamp() where id = \(id)")
   }
 
   /// Adds the edit's number and transactions to an outcome.
-  func complete(_ outcome: inout EditOutcome) throws(PostgresError) {
+  private func complete(_ outcome: inout EditOutcome) throws(PostgresError) {
     outcome.edit = id
     outcome.changedBefore = before
     let ends = try connection.firstRow(

@@ -182,22 +182,9 @@ enum WebSocketHandshake {
     let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
     var digest = [UInt8](repeating: 0, count: 20)
     SHA1(text, text.count, &digest)
-    return base64(digest)
-  }
-
-  private static let letters = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  private static func base64(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let part = bytes[start..<min(start + 3, bytes.count)]
-      let number = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
-      for index in 0...3 {
-        text.append(
-          index <= part.count ? letters[number >> (6 * (3 - index)) & 63] : UInt8(ascii: "="))
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
+    // In base64: four letters for three bytes, and a NUL.
+    var proof = [UInt8](repeating: 0, count: 29)
+    let count = EVP_EncodeBlock(&proof, digest, Int32(digest.count))
+    return String(decoding: proof.prefix(Int(count)), as: UTF8.self)
   }
 }
