@@ -116,6 +116,13 @@ package enum SystemCalls {
     }
   }
 
+  /// Writes all of `bytes` at the position of a blocking descriptor.
+  package static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemFailure) {
+    try bytes.withUnsafeBufferPointer { bytes throws(SystemFailure) in
+      try write(UnsafeRawBufferPointer(bytes), to: descriptor)
+    }
+  }
+
   /// The names in a folder, without `.` and `..`.
   package static func names(in folder: String) throws(SystemFailure) -> [String] {
     guard let stream = opendir(folder) else { throw SystemFailure(errno) }

@@ -67,9 +67,7 @@ extension EmbeddedServer {
       guard isPlain(descriptor, alone: true) else { return EINVAL }
       if !appending, ftruncate(descriptor, 0) != 0 { return errno }
       do throws(SystemFailure) {
-        try Array(text.utf8).withUnsafeBytes { bytes throws(SystemFailure) in
-          try SystemCalls.write(bytes, to: descriptor)
-        }
+        try SystemCalls.write(Array(text.utf8), to: descriptor)
       } catch {
         return error.code
       }

@@ -37,9 +37,7 @@ package struct AtomicFile {
     let (temporary, descriptor) = try begin()
     var code: Int32 = 0
     do throws(SystemFailure) {
-      try bytes.withUnsafeBytes { bytes throws(SystemFailure) in
-        try SystemCalls.write(bytes, to: descriptor)
-      }
+      try SystemCalls.write(bytes, to: descriptor)
     } catch {
       code = error.code
     }

@@ -79,7 +79,7 @@ enum RequestTargets {
       "an address has no control characters")
     require(target.query.count <= RequestTarget.mostParameters, "the parameters are limited")
     guard target.path.hasPrefix("/") else { return }
-    var text = target.segments.map(PercentEncoding.text).joined(separator: "/")
+    var text = target.segments.map { PercentEncoding.text($0) }.joined(separator: "/")
     // A parameter without a name and a value is written as nothing.
     let items = target.query.filter { !$0.name.isEmpty || !$0.value.isEmpty }
     if !items.isEmpty {

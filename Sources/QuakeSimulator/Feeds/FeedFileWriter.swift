@@ -85,9 +85,7 @@ package struct FeedFileWriter: Sendable {
   ) throws(SimulatorError) -> Int {
     let count = buffer.count
     do throws(SystemFailure) {
-      try buffer.withUnsafeBytes { bytes throws(SystemFailure) in
-        try SystemCalls.write(bytes, to: descriptor)
-      }
+      try SystemCalls.write(buffer, to: descriptor)
     } catch {
       throw SimulatorError("could not write simulated events: \(error.reason)")
     }

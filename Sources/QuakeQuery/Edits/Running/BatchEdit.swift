@@ -1,3 +1,4 @@
+internal import Basics
 package import Postgres
 internal import QuakeHistory
 internal import QuakeModel

@@ -177,6 +177,9 @@ enum WebSocketHandshake {
     (list ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
   }
 
+  private static let letters = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
   /// The proof that the server has read the key: the protocol prescribes SHA-1 and this text.
   static func accept(_ key: String) -> String {
     let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
