@@ -97,12 +97,12 @@ import Testing
     ).compactMap { ChangeToken($0) }
   }
 
-  @Test(arguments: Seeds.first(2, of: 1...12))
+  @Test(arguments: Seeds.first(1, of: 1...12))
   func aPartOfThePastIsThatPartOfTheWhole(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
-    for _ in 0..<8 {
-      // Without truncates in most histories: after one, the whole history is read.
-      try write(25, truncates: seed % 3 == 0, using: &generator)
+    for round in 0..<8 {
+      // Late, and in some histories: after a truncate, the whole history is read.
+      try write(25, truncates: seed % 3 == 1 && round > 4, using: &generator)
       try noteAndPurge(using: &generator)
       let all = try tokens()
       let some = (0..<12).compactMap { _ in all.randomElement(using: &generator) }
@@ -134,11 +134,11 @@ import Testing
     }
   }
 
-  @Test(arguments: Seeds.first(2, of: 1...12))
+  @Test(arguments: Seeds.first(1, of: 1...12))
   func aPageOfThePastIsThatPageOfTheWhole(seed: UInt64) throws {
     var generator = SeededGenerator(seed &+ 100)
-    for _ in 0..<6 {
-      try write(25, truncates: seed % 2 == 0, using: &generator)
+    for round in 0..<6 {
+      try write(25, truncates: seed % 2 == 1 && round > 3, using: &generator)
       try noteAndPurge(using: &generator)
       let all = try tokens()
       for _ in 0..<8 {
@@ -218,7 +218,7 @@ import Testing
   }
 
   /// A clock that often goes back, and tokens with gaps, so that a few transactions have several thousands of tokens.
-  @Test(arguments: Seeds.first(2, of: 1...12))
+  @Test(arguments: Seeds.first(1, of: 1...12))
   func aTimeLeadsToTheNewestTokenThatHadCommitted(seed: UInt64) throws {
     var generator = SeededGenerator(seed &+ 200)
     for _ in 0..<5 {

@@ -10,7 +10,7 @@ import Testing
   /// Thrown where an import begins anew.
   private struct BegunAnew: Error {}
 
-  private static let rounds = Tools.isSoak ? 25 : 8
+  private static let rounds = Tools.isSoak ? 25 : 3
   private static let snapshots = 10
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
 

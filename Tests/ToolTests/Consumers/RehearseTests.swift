@@ -123,9 +123,12 @@ import Testing
 
   @Test(
     .enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"),
-    arguments: ["2022-09-02_two_backends", "2025-03-28_m7.7_myanmar"]
+    arguments: ["2025-03-28_m7.7_myanmar"]
       + (Tools.isSoak
-        ? ["2024-10-07_garbage_times", "2025-09-29_stale_and_empty", "2026-08-15_normal_days"]
+        ? [
+          "2022-09-02_two_backends", "2024-10-07_garbage_times", "2025-09-29_stale_and_empty",
+          "2026-08-15_normal_days",
+        ]
         : []))
   func onRealDaysNoEarthquakeOpensTwice(_ name: String) throws {
     try Tools.succeed(

@@ -29,7 +29,9 @@ import Testing
   private static let end = "<!-- /modules -->"
 
   /// The dependencies of each target of Package.swift, without modules in C.
-  private func dependencies() throws -> [String: Set<String>] {
+  private static let dependencies = Result { try readDependencies() }
+
+  private static func readDependencies() throws -> [String: Set<String>] {
     // A scratch folder of its own: the package's is in use by the process that runs this test.
     let folder = try TemporaryFolder()
     let swift = try Tools.shell(
@@ -44,7 +46,7 @@ import Testing
       let names = (target["dependencies"] as? [[String: Any]] ?? []).compactMap {
         ($0["byName"] as? [Any])?.first as? String
       }
-      result[name] = Set(names.filter { !Self.isWrittenInC($0) })
+      result[name] = Set(names.filter { !isWrittenInC($0) })
     }
     return result
   }
@@ -55,7 +57,7 @@ import Testing
   }
 
   @Test func everyModuleHasALayerAndNoArrowPointsUp() throws {
-    let dependencies = try dependencies()
+    let dependencies = try Self.dependencies.get()
     for (module, needed) in dependencies where Self.order.contains(module) {
       for other in needed {
         let places = (Self.order.firstIndex(of: module), Self.order.firstIndex(of: other))
@@ -72,7 +74,7 @@ import Testing
   }
 
   @Test func theMapInTheDocumentMatchesThePackage() throws {
-    let map = Self.map(of: try dependencies())
+    let map = try Self.map(of: Self.dependencies.get())
     let path = Tools.package + "/ARCHITECTURE.md"
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let first = try #require(text.range(of: Self.begin))
@@ -120,7 +122,7 @@ import Testing
   }
 
   @Test func eachModuleDeclaresExactlyWhatItImports() throws {
-    let dependencies = try dependencies()
+    let dependencies = try Self.dependencies.get()
     let program: Set = ["test-probe"]  // tests start it
     for (module, declared) in dependencies {
       guard let folder = try folder(of: module) else { continue }

@@ -19,12 +19,13 @@ import Testing
     case forgetful
   }
 
-  /// In `make soak` all of them, and the second version of PostgreSQL: what a pool in session mode passes on is what
-  /// a direct connection does, a forgetful pool is one in transaction mode, and `OutsiderTests` tries the objects that
-  /// match best, which are all that a database with the default search path finds, on both versions.
+  /// In `make soak` all of them, and the second version of PostgreSQL. Otherwise the forgetful pool, which leaves the
+  /// most to the tools: `SearchPathTests` proves what a direct connection sets, and `OutsiderTests` tries the objects
+  /// that match best, which are all that a database with the default search path finds, on both versions.
   private static var routes: [(Route, Bool, ServerVersion)] {
-    let pooled = Pooler.program == nil ? [.direct] : [Route.direct, .forgetful]
-    guard Tools.isSoak else { return pooled.map { ($0, true, .main) } }
+    guard Tools.isSoak else {
+      return [(Pooler.program == nil ? Route.direct : .forgetful, true, .main)]
+    }
     let routes = Pooler.program == nil ? [.direct] : Route.allCases
     return routes.map { ($0, true, .main) } + [(.direct, false, .main)]
       + ServerVersion.usual.filter { $0 != .main }.map { (.direct, true, $0) }
