@@ -3,69 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The state after a process was killed.
+/// The tools when the server is killed or stopped.
 @Suite struct CrashTests {
-  // MARK: The import
-
-  /// An import that is killed at any moment has stored everything or nothing. The next run
-  /// completes it.
-  @Test func aKilledImportHasStoredEverythingOrNothing() throws {
-    let events = Tools.isSoak ? 15_000 : 5000
-    let folder = try TemporaryFolder()
-    let file = folder.path + "/large.geojson"
-    try Tools.succeed(
-      "quake-ingest", ["simulate", "--events", "\(events)", "--output", file])
-    func start(_ database: TestDatabase) throws -> ToolProcess {
-      try Tools.start("quake-ingest", ["import", "--json", file] + database.option)
-    }
-    // The second import is measured: it finds in memory what the first reads from disk.
-    var length = Duration.zero
-    for _ in 1...2 {
-      let trial = try TestDatabase()
-      let begun = ContinuousClock.now
-      #expect(try start(trial).exit().status == 0)
-      length = ContinuousClock.now - begun
-    }
-    let rounds = Tools.isSoak ? 200 : 4
-    var killed = 0
-    var round = 0
-    // On, until enough of them were killed before their end.
-    while round < rounds || killed < max(2, rounds / 4) {
-      let database = try TestDatabase()
-      let before = try database.contents()
-      let process = try start(database)
-      // Spread over the duration of an import, so that most imports are killed before their end.
-      let part = (Double(round % rounds) + Double.random(in: 0...1)) / Double(rounds)
-      let instant = length * part
-      let begun = ContinuousClock.now
-      let whole = try? process.exit(within: instant)
-      // Other tests may have slowed the imports that were measured.
-      if whole != nil { length = min(length, ContinuousClock.now - begun) }
-      round += 1
-      process.signal(SIGKILL)
-      let outcome = try whole ?? process.exit()
-      try database.waitForNone("quake-ingest")
-      let stored = try database.count("quake.quake")
-      if outcome.ending == .killed(by: SIGKILL) {
-        killed += 1
-        if stored == 0 {
-          #expect(try database.contents() == before, "after \(instant)")
-        }
-      }
-      #expect(stored == 0 || stored == events, "\(stored) after \(instant)")
-      #expect(try database.count("quake.change_transaction") == (stored == 0 ? 0 : 1))
-      let next = try start(database).exit()
-      #expect(next.status == 0, "\(next.errors)")
-      let report = try JSONLine(#require(next.lines.first))
-      #expect(report.integer("seen") == events)
-      #expect(report.integer("inserted") == events - stored)
-      #expect(report.integer("unchanged") == stored)
-      #expect(try database.count("quake.quake") == events)
-    }
-  }
-
-  // MARK: The server
-
   @Test func runAndWatchSurviveAServerThatIsKilledOrStopped() throws {
     let server = try ToolServer(isInitialised: true)
     let run = try server.start(
