@@ -202,58 +202,6 @@ import Testing
     #expect(!secret.errors.contains("hunter2"))
   }
 
-  @Test func aMissingSchemaIsRefused() throws {
-    let empty = try TestDatabase.empty()
-    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
-    for (tool, arguments) in [
-      ("quake-ingest", ["import", file]),
-      ("quake-ingest", ["run", "--no-migrate", "--feed", file]),
-      ("quake-watch", ["--from-start"]),
-    ] {
-      let outcome = try Tools.run(tool, arguments + empty.option)
-      #expect(outcome.status == 78, "\(tool) \(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains("has no quake schema"))
-      #expect(outcome.errors.contains("quake-admin migrate"))
-    }
-    #expect(try empty.value("select count(*) from pg_namespace where nspname = 'quake'") == "0")
-  }
-
-  @Test func aNewerSchemaIsRefused() throws {
-    try database.psql(
-      "insert into quake.migration (version, name, sha256, program) values (999, 'x', 'x', 'x');")
-    try refuseSchema(says: "newer than this program", everywhere: true)
-  }
-
-  @Test func anOlderSchemaIsRefused() throws {
-    try database.psql("delete from quake.migration where version > 1;")
-    let outcome = try Tools.run("quake-watch", ["--no-follow"] + database.option)
-    check(outcome, status: 78, says: ["is at version 1, this program needs"])
-  }
-
-  @Test func aModifiedSchemaIsRefused() throws {
-    try database.psql("update quake.migration set sha256 = 'x' where version = 1;")
-    try refuseSchema(says: "was modified after it was applied", everywhere: false)
-  }
-
-  /// - Parameter everywhere: Whether commands that only check the version refuse it too.
-  private func refuseSchema(says words: String, everywhere: Bool) throws {
-    let before = try database.contents()
-    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
-    var commands = [
-      ("quake-admin", ["migrate"]), ("quake-admin", ["migrate", "--status"]),
-      ("quake-admin", ["migrate", "--dry-run"]),
-      ("quake-ingest", ["run", "--once", "--feed", file]),
-    ]
-    if everywhere {
-      commands += [("quake-ingest", ["import", file]), ("quake-watch", ["--no-follow"])]
-    }
-    for (tool, arguments) in commands {
-      let outcome = try Tools.run(tool, arguments + database.option)
-      check(outcome, status: 78, says: [words])
-    }
-    #expect(try database.contents() == before)
-  }
-
   // MARK: The machine
 
   /// The database's files, also those of its temporary tables, are in a file system that is too

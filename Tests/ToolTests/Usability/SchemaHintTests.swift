@@ -53,6 +53,25 @@ import Testing
     try expectAdvice("Use that program, or load the events into a new database.", migrates: false)
   }
 
+  @Test func aModifiedMigrationIsRefusedByCommandsThatMigrate() throws {
+    try database.psql("update quake.migration set sha256 = 'x' where version = 1;")
+    let before = try database.contents()
+    let file = try folder.write("a.geojson", Feeds.collection(count: 1))
+    for (tool, arguments) in [
+      ("quake-admin", ["migrate"]), ("quake-admin", ["migrate", "--status"]),
+      ("quake-admin", ["migrate", "--dry-run"]),
+      ("quake-ingest", ["run", "--once", "--feed", file]),
+    ] {
+      let outcome = try Tools.run(tool, arguments + database.option)
+      #expect(outcome.status == 78, "\(tool) \(arguments)")
+      #expect(
+        outcome.errors.contains("was modified after it was applied")
+          && outcome.errors.contains("hint: A released migration is never edited."),
+        "\(tool) \(arguments): \(outcome.errors)")
+    }
+    #expect(try database.contents() == before)
+  }
+
   @Test func noMigrationHelpsASchemaThatWasChangedByHand() throws {
     try database.psql("drop table quake.watcher cascade;")
     let outcome = try Tools.run("quake-admin", ["watchers"] + database.option)
