@@ -111,6 +111,8 @@ import Testing
       }
     }
     #expect(violations.isEmpty, "QUAKE_SEED=\(Seed.value)\n\(violations)")
+    let verify = try Tools.run("quake-query", ["verify", "--database", here])
+    #expect(verify.status == 0, "\(verify.output)\(verify.errors)")
 
     // The run had enough changes, every fault, and enough rollbacks and commits.
     #expect(history.changes.count >= Self.changes)

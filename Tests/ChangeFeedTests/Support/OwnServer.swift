@@ -1,4 +1,3 @@
-import Basics
 import EmbeddedPostgres
 import Foundation
 import Postgres
@@ -10,11 +9,8 @@ final class OwnServer: Sendable {
   let server: EmbeddedServer
 
   /// Starts one, with the schema in its database.
-  ///
-  /// - Parameter data: A data folder of a stopped server to begin with; nil: a new one.
-  init(settings: [String: String] = [:], copying other: OwnServer? = nil) throws {
-    let home = TestFolders.path("own-server")
-    var options = EmbeddedServer.Options(home: home)
+  init(settings: [String: String] = [:]) throws {
+    var options = EmbeddedServer.Options(home: TestFolders.path("own-server"))
     options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
     // A killed process loses nothing that it had written, only a machine without power does.
     options.settings = [
@@ -22,14 +18,7 @@ final class OwnServer: Sendable {
       "shared_buffers": "256MB",
     ].merging(settings) { $1 }
     server = try EmbeddedServer(options)
-    if let other {
-      let copy = try ChildProcess("/bin/cp", ["-a", other.server.options.home, home]).run()
-      guard copy.succeeded else {
-        throw ToolProcess.Failure(description: "could not copy a server")
-      }
-    }
     try server.start()
-    guard other == nil else { return }
     _ = try Migrator(connection: connect(), program: "tests").migrate()
   }
 
