@@ -16,6 +16,7 @@ import Testing
   }
 
   private static let levels = ["read committed", "repeatable read", "serializable"]
+  private static let rounds = Tools.isSoak ? 100 : 20
 
   /// What a way says of the history after a token.
   private func answer(_ way: HistoryWay, after token: ChangeToken) throws -> StoreError? {
@@ -82,76 +83,6 @@ import Testing
       "select count(*) from quake.change_transaction where predecessor !~ '[.]' and predecessor <> '0'"
     )
     #expect((numbers == "0") == (level == "read committed"))
-    for way in HistoryWay.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
-  }
-
-  @Test func transactionsThatAreMissingAreReportedByEveryReader() throws {
-    let tokens = try writeHistory()
-    try keepCopies()
-    var generator = SeededGenerator(7)
-    for round in 0..<(Tools.isSoak ? 100 : 20) {
-      let first = Int.random(in: 1..<tokens.count - 1, using: &generator)
-      // Of every second gap the versions stay.
-      let last = min(first + Int.random(in: 0..<9, using: &generator), tokens.count - 2)
-      if round % 2 == 0 {
-        try connection.execute(
-          """
-          delete from quake.quake_version v using quake.change_transaction t
-           where t.transaction_id = v.transaction_id
-             and t.token between \(tokens[first].number) and \(tokens[last].number)
-          """)
-      }
-      try connection.execute(
-        """
-        delete from quake.change_transaction
-         where token between \(tokens[first].number) and \(tokens[last].number)
-        """)
-      let (before, after) = (tokens[first - 1], tokens[last + 1])
-      for way in HistoryWay.allCases {
-        let error = try answer(way, after: .beginning)
-        #expect(error?.kind == .token(.diverged), "\(way)")
-        #expect(error?.message == "history diverged at token \(before)", "\(way)")
-        #expect(
-          error?.detail
-            == "The next transaction here, \(after), names \(tokens[last]) as the one before it.",
-          "\(way)")
-        // A reader that begins behind the gap does not see it.
-        #expect(try answer(way, after: after) == nil, "\(way)")
-      }
-      #expect(
-        try gaps()
-          == [.transactions(after: before, next: after, predecessor: "\(tokens[last])")])
-      try restoreCopies()
-    }
-    for way in HistoryWay.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
-  }
-
-  @Test func changesThatAreMissingAreReportedByEveryReader() throws {
-    let tokens = try writeHistory()
-    try keepCopies()
-    for (place, condition) in [
-      (0, "v.code = 'l1'"), (0, "v.code = 'l600'"), (0, "v.code = 'l620'"), (30, "true"),
-      (tokens.count - 1, "true"),
-    ] {
-      try connection.run(
-        """
-        delete from quake.quake_version v using quake.change_transaction t
-         where t.transaction_id = v.transaction_id and t.token = \(tokens[place].number)
-           and \(condition)
-        """)
-      let (had, held): (Int64, Int64) = place == 0 ? (620, 619) : (1, 0)
-      #expect(try gaps() == [.changes(of: tokens[place], had: had, holds: held)])
-      // The next transaction shows that all changes of the last one are missing.
-      if place == tokens.count - 1 { try connection.insertQuakes("next") }
-      for way in HistoryWay.allCases {
-        #expect(
-          try answer(way, after: .beginning)?.kind == .token(.diverged), "\(way) \(condition)")
-      }
-      #expect(throws: PostgresError.self) {
-        try connection.execute("select quake.history_is_whole(0)")
-      }
-      try restoreCopies()
-    }
     for way in HistoryWay.allCases { #expect(try answer(way, after: .beginning) == nil, "\(way)") }
   }
 
@@ -240,7 +171,7 @@ import Testing
   /// A reader keeps its place while another history takes the place of the one that it reads.
   @Test func anotherHistoryUnderACursorIsReported() throws {
     let tokens = try writeHistory()
-    for round in 0..<100 {
+    for round in 0..<Self.rounds {
       let place = tokens[1 + round % (tokens.count - 2)]
       var reader = try HistoryReader(connection: connection, after: place)
       try connection.run(
@@ -268,7 +199,7 @@ import Testing
   @Test func aRestoreUnderACursorIsReported() throws {
     let tokens = try writeHistory()
     let last = try #require(tokens.last)
-    for round in 0..<100 {
+    for round in 0..<Self.rounds {
       let back = 1 + round % 20
       var reader = try HistoryReader(connection: connection, after: last)
       let earlier = tokens[tokens.count - 1 - back]
