@@ -23,9 +23,25 @@ test("an address and the view that it stands for are each other's opposite", () 
 });
 
 test("what is not valid in an address is named and left out", () => {
-  const { view, ignored } = parseAddress("?min-magnitude=abc&bbox=1,2,3&sort=__proto__&color=none&last=0d&what=1");
-  assert.deepEqual(ignored.sort(), ["bbox", "color", "last", "min-magnitude", "sort", "what"]);
+  const { view, ignored } = parseAddress(
+    "?min-magnitude=abc&max-depth=1e999&bbox=1,2,3&within=5&from=never&sort=__proto__&color=none&last=0d&what=1");
+  assert.deepEqual(ignored.sort(), [
+    "bbox", "color", "from", "last", "max-depth", "min-magnitude", "sort", "what", "within",
+  ]);
   assert.deepEqual(view, defaultView);
+});
+
+test("a view has one address", () => {
+  for (const [query, address] of [
+    // Half of a character at the limit of a search.
+    [`search=${"a".repeat(199)}🌋`, `search=${"a".repeat(199)}`],
+    ["last=24h", "last=1d"],
+    ["last=48000m&min_magnitude=3", "last=48000m&min-magnitude=3"],
+    ["within=3000:-15,170&last=all", "within=3000:-15,170"],
+    ["type=explosion&type=quarry+blast", "type=explosion,quarry+blast"],
+  ]) {
+    assert.equal(formatView(parseAddress(`?${query}`).view), address, query);
+  }
 });
 
 test("the first view has a week, and a question is about all times", () => {
