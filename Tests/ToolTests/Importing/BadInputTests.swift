@@ -152,14 +152,6 @@ import Testing
         + (status == 404 ? ["Check the URL"] : ["Try again in 17 seconds."]))
   }
 
-  @Test func refusedConnectionIsUnavailable() throws {
-    let port = try ReservedPort()
-    try refuse(
-      ["http://127.0.0.1:\(port.number)/all_day.geojson"], status: 69,
-      says: ["could not fetch", "onnect"])
-    withExtendedLifetime(port) {}
-  }
-
   @Test func silenceIsUnavailableAfterTheTimeout() throws {
     let body = Array(Feeds.collection(count: 50).utf8)
     let server = try ScriptedServer { _, client in
