@@ -45,28 +45,6 @@ import Testing
     #expect(try watch.exit().status == 0)
   }
 
-  @Test func waitingForAPipeCanBeInterrupted() throws {
-    let pipe = folder.path + "/pipe"
-    #expect(mkfifo(pipe, 0o600) == 0)
-    // Open at both ends, so that the tool neither waits for a writer nor sees the end.
-    let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
-    defer { close(descriptor) }
-    let before = try database.contents()
-    let tool = try Tools.start("quake-ingest", ["import", pipe, "--database", database.conninfo])
-    // It has opened the pipe, so it is about to wait for data.
-    try eventually("the pipe is open") {
-      let folder = "/proc/\(tool.pid)/fd"
-      return try FileManager.default.contentsOfDirectory(atPath: folder).contains {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0)) == pipe
-      }
-    }
-    tool.signal(SIGTERM)
-    let outcome = try tool.exit()
-    #expect(outcome.status == 1)
-    #expect(outcome.errors.contains("interrupted"))
-    #expect(try database.contents() == before)
-  }
-
   /// As on 7 October 2024: no record is valid, and the error has their number.
   @Test func aFeedWithoutValidRecordsIsCountedAndRefused() throws {
     let rows = (1...3).map {

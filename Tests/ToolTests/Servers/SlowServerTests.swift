@@ -15,7 +15,7 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  enum Way: CaseIterable { case headers, body, gzip }
+  private enum Way: CaseIterable { case headers, body, gzip }
 
   /// A server that begins an answer and then sends a byte at a time, until the client closes the
   /// connection.
@@ -43,10 +43,9 @@ import Testing
     try Tools.start("quake-ingest", ["run"] + database.option + arguments)
   }
 
-  @Test(arguments: [Way.headers, .gzip])
-  func aSlowServerDelaysNoOtherFeedAndNoEnd(_ way: Way) throws {
+  @Test func aSlowServerDelaysNoOtherFeedAndNoEnd() throws {
     let begun = Flag()
-    let slow = try Self.dripping(way, begun)
+    let slow = try Self.dripping(.gzip, begun)
     let (server, url) = try quick("quick")
     let file = try folder.write("file.geojson", Feeds.collection(count: 3))
     let run = try run(
@@ -176,19 +175,5 @@ import Testing
     try run.waitForError("is not a regular file")
     run.signal(SIGTERM)
     #expect(try run.exit().ending == .exited(0))
-  }
-
-  // MARK: Rejects
-
-  @Test func onlyTheFirstThousandRejectsAreKept() throws {
-    let odd = (1...1100).map { Feeds.feature("us\($0)", magnitude: "99") }
-    let body = Feeds.collection([Feeds.feature("usgood")] + odd)
-    let server = try ScriptedServer(body: Array(body.utf8))
-    let outcome = try Tools.succeed(
-      "quake-ingest", ["run", "--once", "--force", "--feed", server.url] + database.option)
-    #expect(outcome.errors.contains("1100 records were rejected"), "\(outcome.errors)")
-    #expect(outcome.errors.contains("The first 1,000 are kept"), "\(outcome.errors)")
-    #expect(try database.count("quake.import_reject") == 1000)
-    #expect(try database.value("select rejected from quake.import") == "1100")
   }
 }
