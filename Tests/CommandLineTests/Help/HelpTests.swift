@@ -197,20 +197,6 @@ import Testing
     #expect(try doubts("--status", "reveiwed") == ["reviewed"])
   }
 
-  private static let commands = [Sample.ingest, Sample.watch, Sample.admin, Sample.move]
-
-  @Test(.enabled("mandoc is not installed") { OutsideProgram.isInstalled("mandoc") })
-  func mandocHasNothingToComplainAbout() {
-    let long = Command(
-      "long", purpose: String(repeating: "words ", count: 30) + ".dot",
-      discussion: String(repeating: "It's long. ", count: 30),
-      examples: [.init("long --a", "one"), .init("long --b", "two")])
-    for command in Self.commands + [long] {
-      let page = command.manPage(date: "2026-03-01", manual: "Quake")
-      #expect(OutsideProgram.run("mandoc -Tlint <$FILE", input: page) == (0, ""), "\(command.name)")
-    }
-  }
-
   @Test func roffCharactersAreEscaped() {
     let command = Command(
       "odd", purpose: ".dot", discussion: "'quote' \\back-slash",

@@ -93,15 +93,6 @@ extension TerminalTests {
       process.timeout = .seconds(180)
       #expect(try process.run().ending == .exited(7))
     }
-
-    @Test func statusesAreThoseOfTheManual() {
-      let statuses: [ExitStatus] = [
-        .ok, .failed, .usage, .badData, .unavailable, .internal, .tryLater, .notAllowed, .schema,
-      ]
-      #expect(statuses.map(\.rawValue) == [0, 1, 64, 65, 69, 70, 75, 77, 78])
-      #expect(statuses.allSatisfy { !$0.meaning.hasPrefix("status") })
-      #expect(ExitStatus(rawValue: 3).meaning == "status 3")
-    }
   }
 }
 

@@ -68,17 +68,6 @@ import Testing
     try offer(["quake-ingest", "run", "--feed", "vol"], ["volcanoes", "volcano.geojson"])
   }
 
-  @Test func wordsAndValuesAreOffered() throws {
-    #expect(try offered(["quake-watch", "re"]) == ["rehearse"])
-    #expect(try !offered(["quake-watch", "run", "--ex"]).contains("--exec"))
-    #expect(try offered(["quake-query", "history", "--op", "insert,u"]) == ["insert,update"])
-    #expect(
-      try offered(["quake-watch", "--changed", "time,magnitude,pl"]) == ["time,magnitude,place"])
-    #expect(try offered(["quake-query", "list", "--type", "quarry"]) == ["quarry\\ blast"])
-    #expect(try offered(["quake-ingest", "run", "--feed", "all_h"]) == ["all_hour"])
-    #expect(try offered(["quake-query", "help", "li"]) == ["list"])
-  }
-
   /// The Tab key waits for nothing: a server that does not answer, and none at all.
   @Test func completionTimesOutAndCreatesNothing() throws {
     let silent = try SilentServer()
