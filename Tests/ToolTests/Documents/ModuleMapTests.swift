@@ -110,17 +110,6 @@ import Testing
     return (lines + ["```"]).joined(separator: "\n")
   }
 
-  @Test func noFolderOfAModuleIsLarge() throws {
-    var counts: [String: Int] = [:]
-    for root in ["Sources", "Tests", "Benchmarks"] {
-      for file in try swiftFiles(in: root) {
-        counts[(file as NSString).deletingLastPathComponent, default: 0] += 1
-      }
-    }
-    #expect(counts.count > 60)
-    for (folder, count) in counts { #expect(count <= 16, "\(folder) has \(count) files") }
-  }
-
   @Test func eachModuleDeclaresExactlyWhatItImports() throws {
     let dependencies = try Self.dependencies.get()
     let program: Set = ["test-probe"]  // tests start it

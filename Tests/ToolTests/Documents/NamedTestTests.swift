@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/security.md and docs/guarantees.md name tests that exist; those of the table of attacks run on both versions of
-/// PostgreSQL where the table says so.
+/// The table of attacks in docs/security.md names tests that exist, and that run on both versions of PostgreSQL where
+/// the table says so.
 @Suite struct NamedTestTests {
   private struct Attack {
     let name: String
@@ -60,46 +60,5 @@ import Testing
         #expect(isOnBoth || attack.servers == "any", "\(test) runs on one server")
       }
     }
-  }
-
-  // MARK: - docs/guarantees.md
-
-  /// The names in code spans of the paragraphs that begin with "**Tests.**", written as
-  /// `Folder/Suite.function`, split at slashes and full stops.
-  private static func named(in text: String) -> [String] {
-    let paragraphs = text.components(separatedBy: "\n\n").filter { $0.hasPrefix("**Tests.**") }
-    let spans = paragraphs.flatMap { paragraph in
-      paragraph.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }
-    }
-    return spans.map(\.element).filter { span in
-      span.utf8.allSatisfy { isOfName($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ".") }
-    }.flatMap { $0.components(separatedBy: ["/", "."]) }
-  }
-
-  private static func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
-
-  @Test func eachGuaranteeHasTestsThatExist() throws {
-    let folder = Tools.package + "/Tests"
-    var known: Set<String> = ["Tests"]
-    for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-      if path.hasSuffix(".swift") {
-        let text = try String(contentsOfFile: folder + "/" + path, encoding: .utf8)
-        known.formUnion(text.utf8.split { !Self.isOfName($0) }.map { String(Substring($0)) })
-      } else {
-        known.insert((path as NSString).lastPathComponent)
-      }
-    }
-    let document = try String(
-      contentsOfFile: Tools.package + "/docs/guarantees.md", encoding: .utf8)
-    let names = Self.named(in: document)
-    #expect(names.count > 100)
-    for name in names { #expect(known.contains(name), "there is no test \(name)") }
   }
 }
