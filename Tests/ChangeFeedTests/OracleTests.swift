@@ -48,60 +48,31 @@ import Testing
     }
   }
 
-  @Test func everyLostChangeIsReported() throws {
-    for index in Self.lines.indices {
-      var lines = Self.lines
-      lines.remove(at: index)
-      #expect(try faults(lines).contains(.lost), "without \(index)")
-    }
+  /// The right lines, with others in place of some.
+  private func changed(_ range: Range<Int>, _ others: String...) -> [String] {
+    var lines = Self.lines
+    lines.replaceSubrange(range, with: others)
+    return lines
+  }
+
+  @Test func eachFaultOfAFeedIsReported() throws {
+    let right = Self.lines
+    #expect(try faults(changed(2..<3)) == [.lost])
+    #expect(try faults(changed(10..<11)) == [.lost])
+    #expect(try faults(changed(10..<11), isWhole: false) == [])
     #expect(try faults([]) == [.lost])
-    #expect(try faults(Array(Self.lines.dropLast())) == [.lost])
-    #expect(try faults(Array(Self.lines.dropLast()), isWhole: false) == [])
-  }
-
-  @Test func everyRepeatedChangeIsReported() throws {
-    for index in Self.lines.indices {
-      for place in (index + 1)...Self.lines.count {
-        var lines = Self.lines
-        lines.insert(Self.lines[index], at: place)
-        #expect(try faults(lines) == [.repeated], "\(index) again at \(place)")
-      }
-    }
-  }
-
-  @Test func everyReorderedChangeIsReported() throws {
-    for index in Self.lines.indices {
-      for other in Self.lines.indices where other > index {
-        var lines = Self.lines
-        lines.swapAt(index, other)
-        #expect(try faults(lines).contains(.reordered), "\(index) and \(other)")
-      }
-    }
-  }
-
-  @Test func aTornTransactionIsReported() throws {
-    // The second half of transaction 3 after transaction 4.
-    var lines = Self.lines
-    lines.insert(lines.remove(at: 6), at: 5)
-    #expect(try faults(lines) == [.torn, .reordered])
-    lines = Self.lines
-    lines.remove(at: 5)
-    #expect(try faults(lines) == [.torn, .lost])
-  }
-
-  @Test func whatWasNeverCommittedIsReported() throws {
-    var lines = Self.lines
-    lines.append(HandMadeFeed.line(token: 7, 0, "insert", "x", old: nil, new: 1))
-    #expect(try faults(lines) == [.unknown])
-    lines = Self.lines
-    lines[2] = HandMadeFeed.line(token: 2, 0, "update", "b", old: 2, new: 3)
-    #expect(try faults(lines) == [.unknown, .lost])
-  }
-
-  @Test func otherContentsAreReported() throws {
-    var lines = Self.lines
-    lines[2] = HandMadeFeed.line(token: 2, 0, "update", "a", old: 1, new: 99)
-    #expect(try faults(lines) == [.wrongContents])
+    #expect(try faults(changed(6..<6, right[1])) == [.repeated])
+    #expect(try faults(changed(0..<2, right[1], right[0])) == [.reordered])
+    // The second half of transaction 3 after transaction 4, and not at all.
+    #expect(try faults(changed(5..<7, right[6], right[5])) == [.torn, .reordered])
+    #expect(try faults(changed(5..<6)) == [.torn, .lost])
+    // What was never committed.
+    let future = HandMadeFeed.line(token: 7, 0, "insert", "x", old: nil, new: 1)
+    #expect(try faults(changed(11..<11, future)) == [.unknown])
+    let other = HandMadeFeed.line(token: 2, 0, "update", "b", old: 2, new: 3)
+    #expect(try faults(changed(2..<3, other)) == [.unknown, .lost])
+    let wrong = HandMadeFeed.line(token: 2, 0, "update", "a", old: 1, new: 99)
+    #expect(try faults(changed(2..<3, wrong)) == [.wrongContents])
   }
 
   @Test func wrongOldValuesAreReported() throws {
@@ -140,28 +111,23 @@ import Testing
 
   @Test func aWrongHeartbeatIsReported() throws {
     func with(_ beat: String, at index: Int) throws -> Set<Violation.Kind> {
-      var lines = Self.lines
-      lines.insert(beat, at: index)
-      return try faults(lines)
+      try faults(changed(index..<index, beat))
     }
     #expect(try with(HandMadeFeed.heartbeat(2), at: 2) == [.wrongHeartbeat], "too early")
     #expect(try with(HandMadeFeed.heartbeat(1), at: 4) == [.wrongHeartbeat], "too late")
     #expect(try with(HandMadeFeed.heartbeat(3), at: 5) == [.wrongHeartbeat], "within")
     let foreign = HandMadeFeed.heartbeat(2).replacing("2.00000002", with: "2.0000000f")
     #expect(try with(foreign, at: 3) == [.wrongHeartbeat], "another history's")
-    let future = HandMadeFeed.heartbeat(7)
-    #expect(try with(future, at: Self.lines.count) == [.wrongHeartbeat], "in the future")
-    var lines = Self.lines + [HandMadeFeed.heartbeat(6)]
-    lines.append(HandMadeFeed.heartbeat(5))
-    #expect(try faults(lines) == [.wrongHeartbeat], "backwards")
+    #expect(try with(HandMadeFeed.heartbeat(7), at: 11) == [.wrongHeartbeat], "in the future")
+    let backwards = changed(11..<11, HandMadeFeed.heartbeat(6), HandMadeFeed.heartbeat(5))
+    #expect(try faults(backwards) == [.wrongHeartbeat])
   }
 
   @Test func aFeedBeginsWhereItShould() throws {
-    #expect(try faults(Array(Self.lines[3...]), after: "2.00000002") == [])
-    #expect(try faults(Array(Self.lines[3...]), after: "1.00000001") == [.lost])
-    #expect(try faults(Array(Self.lines[3...]), after: "3.00000003") == [.repeated])
-    #expect(try faults(Array(Self.lines[4...]), after: "3.00000003 1") == [])
-    #expect(try faults(Array(Self.lines[4...]), after: "3.00000003 2") == [.repeated])
+    #expect(try faults(changed(0..<3), after: "2.00000002") == [])
+    #expect(try faults(changed(0..<3), after: "1.00000001") == [.lost])
+    #expect(try faults(changed(0..<3), after: "3.00000003") == [.repeated])
+    #expect(try faults(changed(0..<4), after: "3.00000003 1") == [])
     #expect(try faults([], after: "9.00000009") == [.unknown])
   }
 
