@@ -4,8 +4,6 @@ import QuakeModel
 struct Replay {
   /// The events by their code, as JSON.
   private(set) var events: [String: String] = [:]
-  /// Where each change was: token and position.
-  private(set) var places: [String] = []
   /// What did not fit.
   private(set) var faults: [String] = []
   private var last: (number: Int64, position: Int64) = (0, 0)
@@ -25,7 +23,6 @@ struct Replay {
   mutating func take(_ change: Change) {
     let number = change.transaction.token.number
     let place = "\(change.transaction.token):\(change.position)"
-    places.append(place)
     let expected = number == last.number ? last.position + 1 : 0
     if number < last.number || change.position != expected { faults.append("order at \(place)") }
     last = (number, change.position)
