@@ -260,7 +260,7 @@ import Testing
     func answer(as role: String, _ method: String) throws -> RawConnection.Answer {
       let server = try ServerProcess(
         ["--database", scene.conninfo(role), "--consumer-token", "ann:\(hash)"])
-      try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+      try server.waitUntilReady()
       defer { try? server.stop() }
       return try server.request(
         method, "/v1/consumers/pager", ["Authorization": "Bearer secret"])

@@ -117,7 +117,7 @@ import Testing
     try watcher.waitForError("this program is older than the schema of")
     try worker.waitForError("this program is older than the schema of")
     try database.psql("insert into quake.quake (code, time) values ('last', now());")
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     #expect(try server.get("/v1/quakes?limit=5").status == 200)
     var seen: [String] = []
     while seen.last != "last" {

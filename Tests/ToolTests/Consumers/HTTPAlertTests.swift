@@ -17,7 +17,7 @@ import Testing
 
   private func serve() throws -> ServerProcess {
     let server = try ServerProcess(database, options)
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     return server
   }
 

@@ -31,7 +31,7 @@ import Testing
 
   private func serve(_ arguments: [String] = []) throws -> ServerProcess {
     let server = try ServerProcess(database, options + ["--heartbeat", "200ms"] + arguments)
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     return server
   }
 
@@ -174,7 +174,7 @@ import Testing
     try server.stop()
     // A server without tokens.
     let plain = try ServerProcess(database)
-    try eventually("the server is ready") { try plain.get("/readyz").status == 200 }
+    try plain.waitUntilReady()
     #expect(try plain.get("/v1/consumers/pager", Self.key("ann")).status == 403)
     try plain.stop()
   }
@@ -234,7 +234,7 @@ import Testing
 
   @Test func aWatchWithoutTheTokenKeepsItsWitness() throws {
     let server = try ServerProcess(database)
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     let first = try watch(server, "here", "--no-follow", "--limit", "2", "--verbose").exit()
     #expect(first.status == 0 && first.errors.contains("in the witness alone"), "\(first.errors)")
     #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c"])

@@ -8,9 +8,7 @@ import Testing
     let scene = try RegionScene.made()
     try scene.waitUntilWell()
     let server = try ServerProcess(scene.region)
-    try eventually("the server is ready") {
-      try server.get("/readyz?max-lag=1h").status == 200
-    }
+    try server.waitUntilReady("?max-lag=1h")
     try eventually("its lag is known") {
       try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option).output
         .contains("quake_region_lag_seconds{region=\"\(scene.name)\"}")

@@ -14,7 +14,7 @@ import Testing
     let feed = try folder.write("one.geojson", Feeds.collection(count: 1))
     try Tools.succeed("quake-ingest", ["import", feed] + database.option)
     let server = try ServerProcess(database)
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     let served = try server.get("/metrics").text
     // A server with a standby and a slot, and a worker.
     let servers = try ReplicatedServers()

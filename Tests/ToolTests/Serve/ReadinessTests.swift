@@ -46,7 +46,7 @@ import Testing
   @Test func aServerThatStandsStillMakesItUnready() throws {
     let own = try OwnServer()
     let server = try ServerProcess(["--database", own.server.conninfo])
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     try own.signal(SIGSTOP)
     for _ in 0..<3 { try expectUnready(server) }
     // Requests for documents wait meanwhile, and do not hold it up.
@@ -56,7 +56,7 @@ import Testing
     }
     try expectUnready(server)
     try own.signal(SIGCONT)
-    try eventually("the server is ready again") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     for connection in waiting { #expect([200, 503].contains(try connection.answer().status)) }
     try server.stop()
   }
@@ -64,7 +64,7 @@ import Testing
   @Test func aFullTableOfLocksMakesItUnready() throws {
     let own = try OwnServer(["max_locks_per_transaction": "10", "max_connections": "20"])
     let server = try ServerProcess(["--database", own.server.conninfo])
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     let filler = try Connection(
       ConnectionSettings(own.server.conninfo, applicationName: "filler"))
     // The locks of the session stay when the statement has failed.
@@ -74,7 +74,7 @@ import Testing
     #expect(try server.get("/v1/quakes?limit=1").status == 503)
     try expectUnready(server)
     try filler.execute("select pg_advisory_unlock_all()")
-    try eventually("the server is ready again") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     try server.stop()
   }
 
@@ -83,9 +83,7 @@ import Testing
     let primary = try ServerProcess(["--database", servers.primary.conninfo])
     let standby = try ServerProcess(["--database", servers.standby.conninfo])
     try servers.primary.insert("a")
-    for server in [primary, standby] {
-      try eventually("the server is ready") { try server.get("/readyz?max-lag=1h").status == 200 }
-    }
+    for server in [primary, standby] { try server.waitUntilReady("?max-lag=1h") }
     #expect(try primary.get("/readyz?max-lag=1ms").text == "ready\n")
     try standby.process.waitForError("The streams poll the database instead of listening")
     #expect(try standby.get("/readyz").text.contains("The streams poll the database: it is a hot"))

@@ -27,7 +27,7 @@ private let hasIPv6: Bool = {
   @Test func healthAndReadinessAndMetrics() throws {
     let server = try ServerProcess(database)
     #expect(try server.get("/healthz").text == "ok\n")
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     let metrics = try server.get("/metrics")
     #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
     for name in ["open_fds", "max_fds", "resident_memory_bytes", "cpu_seconds_total"] {
@@ -93,7 +93,7 @@ private let hasIPv6: Bool = {
     let members = try problem.json() as? [String: Any]
     #expect(members?["status"] as? Int == 404 && members?["title"] as? String == "Not Found")
     // The server is as well as before.
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
   }
 
   @Test func aRequestOfHTTP10CannotChangeToAnotherProtocol() throws {
@@ -241,7 +241,7 @@ private let hasIPv6: Bool = {
   @Test func atItsEndItFinishesTheRequestsInProgress() throws {
     let server = try ServerProcess(database, ["--drain", "10m", "--query-timeout", "10m"])
     // The streams must have begun: they read the newest token, too.
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     let blocker = try database.connect()
     // The query of a request waits for this lock.
     try blocker.begin()

@@ -28,7 +28,7 @@ import Testing
       analyze;
       """)
     let server = try ServerProcess(database, ["--trusted-proxy", "127.0.0.1"] + arguments)
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     return (database, server)
   }
 
@@ -159,7 +159,7 @@ import Testing
         from generate_series(1, 5000) i
       """)
     let server = try ServerProcess(database, ["--request-timeout", "1s"])
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     var clients = try (0..<50).map { _ in try RawConnection(port: server.port) }
     for (number, client) in clients.enumerated() {
       client.send(

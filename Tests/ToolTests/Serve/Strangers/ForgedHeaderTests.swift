@@ -49,9 +49,7 @@ import Testing
       try #require(answer.status == 200)
       return try #require(answer.headers["link"]) + answer.text
     }
-    for server in [open, behindProxy, named] {
-      try eventually("the server is ready") { try server.get("/readyz").status == 200 }
-    }
+    for server in [open, behindProxy, named] { try server.waitUntilReady() }
     #expect(try !page(open, forged).contains("evil"))
     #expect(try page(named, forged).hasPrefix("<https://quakes.example.org/v1/quakes?"))
     // A proxy says how it was called, and the answer that is kept for others has their name.

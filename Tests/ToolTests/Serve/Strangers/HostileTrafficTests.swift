@@ -52,7 +52,7 @@ import Testing
     let file = try feed.write("quakes.geojson", Feeds.collection(count: 200))
     _ = try Tools.run("quake-ingest", ["import", file] + database.option)
     let server = try ServerProcess(database, ["--request-timeout", "1s"])
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
     var random = SeededGenerator(17)
     // As much memory as such traffic ever needs is taken in its first tenth, if that is not too short.
     try attack(server, for: max(Self.duration / 10, .seconds(3)), &random)

@@ -18,8 +18,7 @@ final class APIScene {
     let hash = try Tools.shell("printf %s '\(Self.token)' | sha256sum | cut -d ' ' -f 1").lines[0]
     server = try ServerProcess(
       database, ["--edit-token", "ann:\(hash)", "--audit-token", "ann:\(hash)"] + arguments)
-    let server = server
-    try eventually("the server is ready") { try server.get("/readyz").status == 200 }
+    try server.waitUntilReady()
   }
 
   private static func load(_ database: TestDatabase) throws {

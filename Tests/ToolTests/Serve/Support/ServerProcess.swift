@@ -50,6 +50,13 @@ final class ServerProcess {
     try request("GET", target, headers)
   }
 
+  /// Waits until the streams have begun, which read the newest token, too.
+  ///
+  /// - Parameter query: That of the question whether it is ready.
+  func waitUntilReady(_ query: String = "") throws {
+    try eventually("the server is ready") { try get("/readyz\(query)").status == 200 }
+  }
+
   /// Ends the server as a service manager does; its status must be 0.
   func stop() throws {
     process.signal(SIGTERM)
