@@ -61,8 +61,7 @@ import Testing
       try HistoryComparison(connection, file: folder.write("feed", lines.joined()))
         .wrongStates(of: table, at: token).count
     }
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try database.tokens()
     for (index, token) in tokens.enumerated() {
       #expect(
         try wrongStates(lines, at: Int64(index + 1), of: "quake.as_of('\(token)')") == 0)

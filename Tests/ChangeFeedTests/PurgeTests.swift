@@ -29,8 +29,7 @@ import Testing
     )
     try whole.end()
     oracle.takeContents(of: whole.recorder.lines)
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try database.tokens()
     for floor in [tokens.count / 3, tokens.count - 1] {
       try Self.purge(database, before: tokens[floor])
       #expect(try connection.ask("select quake.oldest_token()") == tokens[floor])

@@ -15,9 +15,7 @@ import Testing
     let history = try KnownHistory(over: database.connect())
     let oracle = ChangeOracle(history)
     let folder = try TemporaryFolder()
-    let connection = try database.connect()
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try database.tokens()
     #expect(tokens.count > 10)
     for token in ["0"] + tokens {
       let place = try #require(HistoryCursor(token))

@@ -15,8 +15,7 @@ import Testing
     try server.insert("b", 1)
     let events = try (0..<4).map { _ in try client.expect("message") }
     #expect(try events.map(\.change) == server.history())
-    let tokens = try server.database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try server.database.tokens()
     #expect(
       events.map(\.id) == ["\(tokens[0])-1", "\(tokens[0])-2", tokens[0], tokens[1]])
   }

@@ -77,8 +77,7 @@ import Testing
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(25, using: &generator)
     let events = RecordedEvents(connection: connection)
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try database.tokens()
     for text in ["0"] + tokens {
       let token = try #require(ChangeToken(text))
       let expected = Set(

@@ -82,8 +82,7 @@ import Testing
   func aRewindGivesTheSameConversationsAndMessagesAgain(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(25, using: &generator)
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    let tokens = try database.tokens()
     try begin()
     try decide(Self.rule())
     let before = try rows()

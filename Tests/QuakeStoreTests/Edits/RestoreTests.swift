@@ -68,8 +68,7 @@ import Testing
     var generator = SeededGenerator(seed)
     for _ in 0..<12 {
       try RandomHistory(scene.connection).write(4, using: &generator)
-      let tokens = try scene.connection.table(
-        "select token || '.' || nonce from quake.change_transaction order by token")
+      let tokens = try scene.database.tokens()
       let count = Int.random(in: 1...3, using: &generator)
       let undone = tokens.suffix(count).compactMap { ChangeToken($0) }
       let truncated = try scene.connection.ask(

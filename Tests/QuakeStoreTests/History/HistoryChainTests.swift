@@ -38,9 +38,7 @@ import Testing
       if number % 7 == 0 { _ = try connection.ask("select nextval('quake.token')") }
       try connection.run("insert into quake.quake (code, time) values ('s\(number)', now())")
     }
-    return try connection.rows(
-      "select token || '.' || nonce from quake.change_transaction order by token",
-      as: ChangeToken.self)
+    return try database.tokens().compactMap { ChangeToken($0) }
   }
 
   private func keepCopies() throws {

@@ -14,11 +14,6 @@ import Testing
     connection = try database.connect()
   }
 
-  private func tokens() throws -> [String] {
-    try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token")
-  }
-
   /// The net difference from two whole states, and what the function says.
   private func check(from: String, to: String) throws -> Int {
     let parameters = [Parameter.text(from), .text(to)]
@@ -55,7 +50,7 @@ import Testing
   func sqlGivesTheNetDifferenceBetweenAnyTwoTokens(seed: UInt64) throws {
     var generator = SeededGenerator(seed)
     try RandomHistory(connection).write(50, using: &generator)
-    var all = ["0"] + (try tokens())
+    var all = ["0"] + (try database.tokens())
     var found = 0
     for _ in 0..<40 {
       let from = try #require(all.randomElement(using: &generator))
@@ -114,7 +109,7 @@ import Testing
         "\(time)")
     }
     _ = try Retention(connection: connection).purge(
-      before: .token(try #require(ChangeToken(try tokens()[1]))))
+      before: .token(try #require(ChangeToken(try database.tokens()[1]))))
     let error = try #require(throws: PostgresError.self) {
       try connection.execute("select * from quake.as_of('2024-01-01T00:01:00Z'::timestamptz)")
     }

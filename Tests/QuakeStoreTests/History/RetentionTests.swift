@@ -22,10 +22,8 @@ import Testing
     return state + changes
   }
 
-  private func tokens(over other: Connection? = nil) throws -> [ChangeToken] {
-    try (other ?? connection).table(
-      "select token || '.' || nonce from quake.change_transaction order by token"
-    ).compactMap { ChangeToken($0) }
+  private func tokens(of other: TestDatabase? = nil) throws -> [ChangeToken] {
+    try (other ?? database).tokens().compactMap { ChangeToken($0) }
   }
 
   /// Versions below the floor that nothing needs any more.
@@ -186,7 +184,7 @@ import Testing
     let connection = try database.connect()
     defer { withExtendedLifetime(database) {} }
     try connection.insertQuakes("a", "b", "c", "d", "e")
-    let all = try tokens(over: connection)
+    let all = try tokens(of: database)
     let slow = DurableCursor(name: "slow")
     #expect(try slow.take(over: connection) == nil)
     try slow.begin(at: HistoryCursor(token: all[1]), over: connection)

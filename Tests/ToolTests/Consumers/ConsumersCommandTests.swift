@@ -20,8 +20,7 @@ import Testing
         values ('us\(number)', 'us', '\(number)', now(), 20, 38, 5);
         """)
     }
-    tokens = try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    tokens = try database.tokens()
     try #require(tokens.count == 6)
   }
 

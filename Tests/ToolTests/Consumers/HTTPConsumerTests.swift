@@ -21,8 +21,7 @@ import Testing
       try database.psql(
         "insert into quake.quake (code, time, magnitude) values ('\(code)', now(), 5);")
     }
-    tokens = try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
+    tokens = try database.tokens()
     options = try ["ann", "bob"].flatMap { name in
       let hash = try Tools.shell("printf %s 'secret of \(name)' | sha256sum | cut -d ' ' -f 1")
       return ["--consumer-token", "\(name):\(hash.lines[0])"]

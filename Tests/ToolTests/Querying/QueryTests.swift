@@ -40,11 +40,6 @@ import Testing
     return outcome.lines
   }
 
-  private func tokens() throws -> [String] {
-    try database.column(
-      "select token || '.' || nonce from quake.change_transaction order by token")
-  }
-
   /// A change as one line of text.
   private func changes(_ arguments: String...) throws -> [String] {
     try lines(["history", "--json"] + arguments).map { line in
@@ -67,7 +62,7 @@ import Testing
   }
 
   @Test func rangesSelectChanges() throws {
-    let tokens = try tokens()
+    let tokens = try database.tokens()
     let all = ["insert us1", "insert us2", "update us1", "delete us2", "insert us3"]
     #expect(try changes() == all)
     #expect(try changes("--after", tokens[0]) == Array(all[2...]))
@@ -107,7 +102,7 @@ import Testing
         "token", "author", "context", "application", "user", "pid", "client", "at", "import",
         "inserted", "updated", "deleted", "truncated", "changes",
       ])
-    #expect(first.string("token") == (try tokens()[0]))
+    #expect(first.string("token") == (try database.tokens()[0]))
     #expect(first.string("author") == "ada" && first.string("context") == "first load")
     // The counts are those of the whole transaction, of which the filter selects a part.
     #expect(first.integer("inserted") == 2 && first.integer("updated") == 0)
@@ -135,7 +130,7 @@ import Testing
     func codes(_ arguments: String...) throws -> [String?] {
       try lines(["list", "--json"] + arguments).map { try JSONLine($0).string("code") }
     }
-    let tokens = try tokens()
+    let tokens = try database.tokens()
     #expect(try codes("--as-of", tokens[0]) == ["us2", "us1"])
     #expect(try codes("--as-of", "3") == ["us1"])
     let before = try Tools.run("quake-query", ["list", "--as-of", "0"] + database.option)
@@ -155,7 +150,7 @@ import Testing
   // MARK: diff
 
   @Test func theDifferenceIsNet() throws {
-    let tokens = try tokens()
+    let tokens = try database.tokens()
     func differences(_ arguments: String...) throws -> [JSONLine] {
       try lines(["diff", "--json"] + arguments).map(JSONLine.init)
     }
@@ -208,7 +203,7 @@ import Testing
   // MARK: versions
 
   @Test func versionsHaveTheChangedColumns() throws {
-    let tokens = try tokens()
+    let tokens = try database.tokens()
     for id in ["us1", "ci9"] {
       let versions = try lines(["versions", id, "--json"]).map(JSONLine.init)
       #expect(versions.map { $0.string("token") } == [tokens[0], tokens[1]])
@@ -248,7 +243,7 @@ import Testing
   }
 
   @Test func expiredTokensAreBadData() throws {
-    let tokens = try tokens()
+    let tokens = try database.tokens()
     #expect(
       try Tools.run(
         "quake-admin", ["history", "purge", "--yes", "--before", tokens[2]] + database.option

@@ -45,9 +45,7 @@ import Testing
     try connection.insertQuakes("a", "b", "c", "d")
     try connection.run(
       "update quake.change_transaction set at = now() - interval '1 hour' where token = 3")
-    let tokens = try connection.table(
-      "select token || '.' || nonce from quake.change_transaction order by token"
-    ).compactMap { ChangeToken($0) }
+    let tokens = try database.tokens().compactMap { ChangeToken($0) }
     try DurableCursor(name: "ahead").begin(
       at: HistoryCursor(token: tokens[3]), over: connection)
     try DurableCursor(name: "behind").begin(

@@ -67,8 +67,7 @@ import Testing
     let tokens = try payloads().map { try object($0)["token"] as? String }
     #expect(
       tokens
-        == (try writer.table(
-          "select token || '.' || nonce from quake.change_transaction order by token")))
+        == (try database.tokens()))
   }
 
   @Test(arguments: [("x", 1_000_000), ("\u{1}", 10_000), ("🌋", 10_000), ("\"\\", 10_000)])
