@@ -256,10 +256,10 @@ import Testing
   /// A server that keeps consumers needs the privileges of the watcher.
   @Test func aServerKeepsConsumersAsTheWatcher() throws {
     let scene = try Scene()
-    let hash = try Tools.shell("printf %s secret | sha256sum | cut -d ' ' -f 1").lines[0]
+    let token = try ServerProcess.token("secret", of: "ann")
     func answer(as role: String, _ method: String) throws -> RawConnection.Answer {
       let server = try ServerProcess(
-        ["--database", scene.conninfo(role), "--consumer-token", "ann:\(hash)"])
+        ["--database", scene.conninfo(role), "--consumer-token", token])
       try server.waitUntilReady()
       defer { try? server.stop() }
       return try server.request(

@@ -11,8 +11,8 @@ import Testing
 
   init() throws {
     database = try TestDatabase()
-    let hash = try Tools.shell("printf %s 'secret of ann' | sha256sum | cut -d ' ' -f 1")
-    options = ["--consumer-token", "ann:\(hash.lines[0])", "--heartbeat", "200ms"]
+    let token = try ServerProcess.token("secret of ann", of: "ann")
+    options = ["--consumer-token", token, "--heartbeat", "200ms"]
   }
 
   private func serve() throws -> ServerProcess {

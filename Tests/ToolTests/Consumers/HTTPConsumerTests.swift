@@ -22,9 +22,8 @@ import Testing
         "insert into quake.quake (code, time, magnitude) values ('\(code)', now(), 5);")
     }
     tokens = try database.tokens()
-    options = try ["ann", "bob"].flatMap { name in
-      let hash = try Tools.shell("printf %s 'secret of \(name)' | sha256sum | cut -d ' ' -f 1")
-      return ["--consumer-token", "\(name):\(hash.lines[0])"]
+    options = try ["ann", "bob"].flatMap {
+      ["--consumer-token", try ServerProcess.token("secret of \($0)", of: $0)]
     }
   }
 

@@ -14,10 +14,9 @@ final class APIScene {
   init(hasEvents: Bool = true, _ arguments: [String] = []) throws {
     database = try TestDatabase()
     if hasEvents { try Self.load(database) }
-    // The SHA-256 of the token.
-    let hash = try Tools.shell("printf %s '\(Self.token)' | sha256sum | cut -d ' ' -f 1").lines[0]
+    let token = try ServerProcess.token(Self.token, of: "ann")
     server = try ServerProcess(
-      database, ["--edit-token", "ann:\(hash)", "--audit-token", "ann:\(hash)"] + arguments)
+      database, ["--edit-token", token, "--audit-token", token] + arguments)
     try server.waitUntilReady()
   }
 

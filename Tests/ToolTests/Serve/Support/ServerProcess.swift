@@ -37,6 +37,12 @@ final class ServerProcess {
     self.port = try #require(Int(match.1))
   }
 
+  /// What an option has that gives somebody a token: the name, and the SHA-256 of the token.
+  static func token(_ token: String, of name: String) throws -> String {
+    let hash = try Tools.shell("printf %s '\(token)' | sha256sum | cut -d ' ' -f 1").lines[0]
+    return "\(name):\(hash)"
+  }
+
   /// Sends a request over a connection of its own.
   func request(
     _ method: String, _ target: String, _ headers: [String: String] = [:], body: String = ""
