@@ -3,7 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a consumer of `quake-watch run` keeps through lost connections, rewinds, refusals and restores.
+/// What a consumer of `quake-watch run` keeps through lost connections, rewinds, refusals and restores, and how it obeys
+/// `quake-admin consumers`.
 @Suite struct ConsumerFaultTests {
   private let database: TestDatabase
   private let folder: TemporaryFolder
@@ -32,7 +33,13 @@ import Testing
         + database.option)
   }
 
-  private func accept() throws { try folder.write("ok", "") }
+  private func accept(_ accepts: Bool = true) throws {
+    if accepts {
+      try folder.write("ok", "")
+    } else {
+      try FileManager.default.removeItem(atPath: folder.path + "/ok")
+    }
+  }
 
   private var delivered: [String] {
     let text = (try? String(contentsOfFile: folder.path + "/out", encoding: .utf8)) ?? ""
@@ -50,6 +57,14 @@ import Testing
     try Tools.succeed("quake-admin", ["consumers"] + arguments + database.option)
   }
 
+  private func expect(_ codes: [String]) throws {
+    try eventually("\(codes) are delivered, not \(delivered)") { delivered == codes }
+  }
+
+  private func value(_ expression: String, from table: String = "quake.delivery") throws -> String {
+    try database.value("select \(expression) from \(table)")
+  }
+
   /// The server process of the program while it waits for a lock.
   private func waiter() throws -> String {
     var pid = ""
@@ -65,11 +80,62 @@ import Testing
     return pid
   }
 
+  @Test func theRunningConsumerObeysTheOperator() throws {
+    try accept()
+    try insert("a")
+    let process = try start()
+    try insert("b")
+    try expect(["a", "b"])
+
+    // What it owes is recorded meanwhile.
+    try consumers("pause", "log")
+    try eventually("it has noticed the pause") {
+      try insert("p" + value("count(*)", from: "quake.quake"))
+      return Int(try value("count(*)")) ?? 0 >= 3
+    }
+    try consumers("resume", "log")
+    let all = try database.column("select code from quake.change order by token_number, version")
+    try expect(all)
+
+    // It delivers again from a place on.
+    try consumers("rewind", "log", "--to", database.tokens()[0], "--yes")
+    try expect(all + all.dropFirst())
+
+    // A message waits for its next attempt, and the operator does not.
+    try accept(false)
+    try insert("c")
+    try eventually("attempts fail") { try value("coalesce(max(attempts), 0)") >= "4" }
+    let listed = try Tools.run("quake-admin", ["consumers", "--json"] + database.option)
+    let line = try JSONLine(try #require(listed.lines.first))
+    #expect(line.string("state") == "failing" && line.integer("owed") == 1)
+    try accept()
+    try consumers("retry", "log")
+    let again = all + all.dropFirst() + ["c"]
+    try expect(again)
+
+    // Nor does a message that was discarded come.
+    try accept(false)
+    try insert("d")
+    try eventually("attempts fail") { try value("coalesce(max(attempts), 0)") >= "2" }
+    try consumers("discard", "log", "--all", "--yes")
+    try insert("e")
+    try accept()
+    try expect(again + ["e"])
+    try eventually("the rate is counted") {
+      try value("rate > 3 and delivered > 5", from: "quake.consumer") == "t"
+    }
+
+    // A consumer that is removed ends, and the process goes on.
+    try consumers("remove", "log", "--yes")
+    try process.waitForError("log")
+    try end(process)
+  }
+
   @Test func theSenderGetsWhatItAskedForOverTheNextConnection() throws {
     try insert("a")
     let process = try start()
     try eventually("an attempt has failed") {
-      try database.value("select coalesce(max(attempts), 0) from quake.delivery") >= "1"
+      try value("coalesce(max(attempts), 0)") >= "1"
     }
     // The next attempt needs the contents, which nobody can read.
     let connection = try database.connect()
@@ -80,7 +146,7 @@ import Testing
       try database.psql("select pg_terminate_backend(\(pid));")
       try process.waitForError("Trying again until the connection is restored")
     }
-    try eventually("it is delivered") { delivered == ["a"] }
+    try expect(["a"])
     try end(process)
   }
 
@@ -134,7 +200,7 @@ import Testing
       try database.value("select count(parked_at) from quake.delivery") == "4"
     }
     try insert("e", magnitude: 6)
-    try eventually("the next one is delivered") { delivered == ["e"] }
+    try expect(["e"])
     let listed = try Tools.run("quake-admin", ["consumers"] + database.option)
     #expect(listed.output.contains("4 messages parked until"), "\(listed.output)")
     // None was parked after a single attempt.
@@ -148,7 +214,7 @@ import Testing
       "alert = true", "limit-rate = 1/d", "magnitude-step = 0.1",
       command: "exec = CD && echo $QUAKE_ALERT $QUAKE_CODE $QUAKE_MAGNITUDE >> out")
     try insert("a")
-    try eventually("it is told") { delivered == ["opened a 5.0"] }
+    try expect(["opened a 5.0"])
     try insert("b", magnitude: 6)
     try database.psql("update quake.quake set magnitude = magnitude + 1;")
     try eventually("only what was told is corrected") {
@@ -162,7 +228,7 @@ import Testing
     try accept()
     let process = try start()
     try insert("a")
-    try eventually("it is delivered") { delivered == ["a"] }
+    try expect(["a"])
     try end(process)
     // As if another transaction had been delivered, and the database restored to before.
     let file = folder.path + "/witness"
@@ -175,7 +241,7 @@ import Testing
     try next.waitForError(
       "the history lacks 1 transaction of which consumers have delivered messages: 999.0badcafe")
     try insert("b")
-    try eventually("it goes on") { delivered == ["a", "b"] }
+    try expect(["a", "b"])
     #expect(
       try database.value("select error like '%999.0badcafe' from quake.consumer") == "t")
     try end(next)
@@ -186,7 +252,7 @@ import Testing
     let process = try start()
     try insert("a")
     try eventually("an attempt has failed") {
-      try database.value("select coalesce(max(attempts), 0) from quake.delivery") >= "1"
+      try value("coalesce(max(attempts), 0)") >= "1"
     }
     try end(process)
     // As if the server's clock had been a year ahead.
@@ -218,14 +284,14 @@ import Testing
       }
     }
     try insert("a")
-    try eventually("it is delivered") { delivered == ["a"] }
+    try expect(["a"])
     try waitForWitness()
     try FileManager.default.removeItem(atPath: file)
     try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
     try insert("b")
     try process.waitForError("could not write witness")
     try insert("c")
-    try eventually("it goes on") { delivered == ["a", "b", "c"] }
+    try expect(["a", "b", "c"])
     try FileManager.default.removeItem(atPath: file)
     try waitForWitness()
     try end(process)
