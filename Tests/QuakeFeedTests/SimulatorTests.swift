@@ -1,6 +1,7 @@
 import Glibc
 import QuakeModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -222,8 +223,8 @@ import Testing
 
   /// The events of a file that the writer writes.
   private func written(_ writer: FeedFileWriter) throws -> [EventRecord] {
-    let path = try TemporaryFile.path()
-    defer { TemporaryFile.remove(path) }
+    let folder = try TemporaryFolder()
+    let path = try folder.write("feed", "")
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     defer { close(descriptor) }
     let count = try writer.write(to: descriptor)
@@ -253,9 +254,7 @@ import Testing
   }
 
   @Test func writingAFileCanBeStoppedAndFail() throws {
-    let path = try TemporaryFile.path()
-    defer { TemporaryFile.remove(path) }
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    let descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC)
     defer { close(descriptor) }
     var reported: [Int] = []
     let writer = FeedFileWriter(seed: 2, events: 3000, now: Self.noon)

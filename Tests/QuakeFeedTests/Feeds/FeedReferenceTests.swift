@@ -1,6 +1,7 @@
 import Basics
 import QuakeFeed
 import QuakeModel
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -46,11 +47,11 @@ import Testing
   @Test func standardInputAndFilesAreReferences() throws {
     #expect(try FeedReference("-").location == .standardInput)
     #expect(try FeedReference("-").description == "standard input")
-    let path = try TemporaryFile.path()
-    defer { TemporaryFile.remove(path) }
+    let folder = try TemporaryFolder()
+    let path = try folder.write("quake-feed", "")
     let file = try FeedReference(path)
     #expect(file.location == .file(path))
-    #expect("/tmp/\(file.name)" == path)
+    #expect("\(folder.path)/\(file.name)" == path)
   }
 
   @Test(arguments: ["all_dya", "5.0_day", "4.5_dya", "quakes", "all"])

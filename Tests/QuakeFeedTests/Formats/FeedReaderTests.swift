@@ -1,5 +1,6 @@
 import Basics
 import Glibc
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -92,8 +93,8 @@ import Testing
 
   /// A terminal is at its end once for each Ctrl-D, like this file, which grows after its end was read.
   @Test func theEndOfTheInputIsFinal() throws {
-    let path = try TemporaryFile.path([])
-    defer { TemporaryFile.remove(path) }
+    let folder = try TemporaryFolder()
+    let path = try folder.write("file", "")
     let descriptor = open(path, O_RDWR)
     try #require(descriptor >= 0)
     let source = FileDescriptorSource(descriptor: descriptor, closes: true, name: "file")
@@ -108,8 +109,8 @@ import Testing
   }
 
   @Test func theShareOfAFileBeginsAtItsPosition() throws {
-    let path = try TemporaryFile.path(Array(repeating: 0, count: 10))
-    defer { TemporaryFile.remove(path) }
+    let folder = try TemporaryFolder()
+    let path = try folder.write("file", "0123456789")
     let descriptor = open(path, O_RDONLY)
     try #require(descriptor >= 0 && lseek(descriptor, 4, SEEK_SET) == 4)
     let file = FileDescriptorSource(descriptor: descriptor, closes: true, name: "file").measured

@@ -1,4 +1,6 @@
 import CCompression
+import Foundation
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -48,14 +50,14 @@ import Testing
 
 /// Compresses through a temporary file: Swift can call zlib's file functions, but not its macros.
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
-  let path = try TemporaryFile.path()
-  defer { TemporaryFile.remove(path) }
+  let folder = try TemporaryFolder()
+  let path = folder.path + "/bytes.gz"
   let file = try #require(gzopen(path, "wb"))
   if !bytes.isEmpty {
     try #require(gzwrite(file, bytes, UInt32(bytes.count)) == Int32(bytes.count))
   }
   try #require(gzclose(file) == Z_OK)
-  return try TemporaryFile.contents(path)
+  return try Array(Data(contentsOf: URL(fileURLWithPath: path)))
 }
 
 func gzip(_ text: String) throws -> [UInt8] {

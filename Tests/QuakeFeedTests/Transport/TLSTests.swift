@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import QuakeFeed
@@ -26,12 +27,8 @@ struct TLSTests {
     _ way: String, folder: String = "/",
     _ body: (_ url: String, _ certificate: String) throws -> Void
   ) throws {
-    let key = try TemporaryFile.path()
-    let certificate = try TemporaryFile.path()
-    defer {
-      TemporaryFile.remove(key)
-      TemporaryFile.remove(certificate)
-    }
+    let files = try TemporaryFolder()
+    let (key, certificate) = (files.path + "/key", files.path + "/certificate")
     try openssl(
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
       "-days", "2", "-subj", "/CN=localhost",
@@ -78,13 +75,11 @@ struct TLSTests {
   @Test func redirectsFromHTTPSToHTTPAreRefused() throws {
     let plain = try TestServer { _ in TestServer.Answer("200 OK", body: [1]) }
     defer { plain.stop() }
-    let page = try TemporaryFile.path()
-    defer { TemporaryFile.remove(page) }
-    try Data("HTTP/1.0 302 Found\r\nLocation: \(plain.url("/new?token=hunter2"))\r\n\r\n".utf8)
-      .write(to: URL(fileURLWithPath: page))
-    let folder = URL(fileURLWithPath: page).deletingLastPathComponent().path
-    try withServer("-HTTP", folder: folder) { url, certificate in
-      let url = url + URL(fileURLWithPath: page).lastPathComponent
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "page", "HTTP/1.0 302 Found\r\nLocation: \(plain.url("/new?token=hunter2"))\r\n\r\n")
+    try withServer("-HTTP", folder: folder.path) { url, certificate in
+      let url = url + "page"
       let error = try #require(failure(url, trusting: certificate))
       #expect(error.code == .refusedRedirect)
       #expect(error.detail?.contains("from https to http") == true)
