@@ -269,7 +269,7 @@ let package = Package(
       name: "QuakeLiveTests",
       dependencies: [
         "QuakeStore", "QuakeFeed", "QuakeImport", "QuakeSimulator", "EmbeddedPostgres",
-        "QuakeSchema", "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
+        "QuakeQuery", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
         "TestSupport", "test-probe",
       ],
       swiftSettings: tests),

@@ -1,41 +1,17 @@
-import EmbeddedPostgres
 import Glibc
 import Postgres
 import QuakeModel
-import QuakeSchema
 import QuakeStore
 import TestSupport
 import Testing
 
 @Suite struct StalledServerTests {
-  /// A server of the test's own: a process of the shared one that stands still would hold up every test
-  /// that makes or drops a database.
-  private final class OwnServer {
-    let server: EmbeddedServer
-
-    init() throws {
-      var options = EmbeddedServer.Options(home: TestFolders.path("stalled"))
-      options.settings = ["fsync": "off"]
-      server = try EmbeddedServer(options)
-      try server.start()
-      _ = try Migrator(connection: connect(), program: "tests").migrate()
-    }
-
-    deinit {
-      _ = try? server.stop(mode: .immediate)
-      TestFolders.remove(server.options.home)
-    }
-
-    func connect() throws -> Connection {
-      try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
-    }
-  }
-
   @Test func aSilentServerIsLeftForANewConnectionAndNothingIsLost() async throws {
     try await OwnThread.run {
+      // A process of the shared server that stands still would hold up every test that makes or drops a database.
       let own = try OwnServer()
       let connection = try own.connect()
-      let live = QuakeDatabase(own.server.conninfo, applicationName: LiveDatabase.applicationName)
+      let live = QuakeDatabase(own.conninfo, applicationName: LiveDatabase.applicationName)
       let stream = live.changes(after: .beginning)
       let task = Task(executorPreference: OwnThread.shared) {
         try await stream.first(3) { $0.code }

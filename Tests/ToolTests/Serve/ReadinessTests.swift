@@ -6,34 +6,6 @@ import Testing
 
 /// `/readyz` says 503 whenever a document would be answered with 503, and soon.
 @Suite struct ReadinessTests {
-  /// A PostgreSQL of the test's own, which it stops and fills.
-  private final class OwnServer {
-    let server: EmbeddedServer
-
-    init(_ settings: [String: String] = [:]) throws {
-      var options = EmbeddedServer.Options(home: TestFolders.path("readiness"))
-      options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
-      options.settings = ["fsync": "off"].merging(settings) { $1 }
-      server = try EmbeddedServer(options)
-      try server.start()
-      try Tools.succeed("quake-admin", ["migrate", "-d", server.conninfo])
-    }
-
-    deinit {
-      _ = try? signal(SIGCONT)
-      _ = try? server.stop(mode: .immediate)
-      TestFolders.remove(server.options.home)
-    }
-
-    /// Sends a signal to all processes of the server.
-    func signal(_ signal: Int32) throws {
-      let postmaster = try #require(try server.status().pid)
-      let children = try Tools.shell("pgrep -P \(postmaster) || true").lines
-        .compactMap { pid_t($0) }
-      for process in [pid_t(postmaster)] + children { kill(process, signal) }
-    }
-  }
-
   private func expectUnready(_ server: ServerProcess) throws {
     let begun = ContinuousClock.now
     let answer = try server.get("/readyz")
@@ -45,9 +17,9 @@ import Testing
 
   @Test func aServerThatStandsStillMakesItUnready() throws {
     let own = try OwnServer()
-    let server = try ServerProcess(["--database", own.server.conninfo])
+    let server = try ServerProcess(["--database", own.conninfo])
     try server.waitUntilReady()
-    try own.signal(SIGSTOP)
+    try own.server.signal(SIGSTOP)
     for _ in 0..<3 { try expectUnready(server) }
     // Requests for documents wait meanwhile, and do not hold it up.
     let waiting = try (0..<6).map { _ in try RawConnection(port: server.port) }
@@ -55,18 +27,18 @@ import Testing
       connection.send("GET /v1/quakes?limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     }
     try expectUnready(server)
-    try own.signal(SIGCONT)
+    try own.server.signal(SIGCONT)
     try server.waitUntilReady()
     for connection in waiting { #expect([200, 503].contains(try connection.answer().status)) }
     try server.stop()
   }
 
   @Test func aFullTableOfLocksMakesItUnready() throws {
-    let own = try OwnServer(["max_locks_per_transaction": "10", "max_connections": "20"])
-    let server = try ServerProcess(["--database", own.server.conninfo])
+    let own = try OwnServer(settings: ["max_locks_per_transaction": "10", "max_connections": "20"])
+    let server = try ServerProcess(["--database", own.conninfo])
     try server.waitUntilReady()
     let filler = try Connection(
-      ConnectionSettings(own.server.conninfo, applicationName: "filler"))
+      ConnectionSettings(own.conninfo, applicationName: "filler"))
     // The locks of the session stay when the statement has failed.
     #expect(throws: PostgresError.self) {
       try filler.execute("select pg_advisory_lock(i) from generate_series(1, 1000000) i")

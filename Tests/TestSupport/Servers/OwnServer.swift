@@ -1,15 +1,15 @@
-import EmbeddedPostgres
+package import EmbeddedPostgres
 import Foundation
-import Postgres
+package import Postgres
 import QuakeSchema
-import TestSupport
 
 /// A PostgreSQL of one test's own, to be killed and started again, gone after the test.
-final class OwnServer: Sendable {
-  let server: EmbeddedServer
+package final class OwnServer: Sendable {
+  /// The server itself.
+  package let server: EmbeddedServer
 
   /// Starts one, with the schema in its database.
-  init(settings: [String: String] = [:]) throws {
+  package init(settings: [String: String] = [:]) throws {
     var options = EmbeddedServer.Options(home: TestFolders.path("own-server"))
     options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
     // A killed process loses nothing that it had written, only a machine without power does.
@@ -23,23 +23,27 @@ final class OwnServer: Sendable {
   }
 
   deinit {
+    // A test may have ended while it had stopped the processes.
+    _ = try? server.signal(SIGCONT)
     _ = try? server.stop(mode: .immediate)
     TestFolders.remove(server.options.home)
   }
 
-  var conninfo: String { server.conninfo }
+  /// Its connection string.
+  package var conninfo: String { server.conninfo }
 
   /// The path of its socket.
-  var socketPath: String {
+  package var socketPath: String {
     get throws { try server.status().socketDirectory + "/.s.PGSQL.5432" }
   }
 
-  func connect(applicationName: String = "tests") throws -> Connection {
+  /// A connection to it.
+  package func connect(applicationName: String = "tests") throws -> Connection {
     try server.connect(applicationName: applicationName)
   }
 
   /// Kills every process of it and starts it again.
-  func crash() throws {
+  package func crash() throws {
     try server.killAll()
     try server.start()
   }
@@ -47,14 +51,20 @@ final class OwnServer: Sendable {
 
 extension EmbeddedServer {
   /// A connection to it.
-  func connect(applicationName: String = "tests") throws -> Connection {
+  package func connect(applicationName: String = "tests") throws -> Connection {
     var settings = ConnectionSettings(conninfo, applicationName: applicationName)
     settings.connectTimeout = ToolProcess.patience
     return try Connection(settings)
   }
 
+  /// Sends a signal to every process of it.
+  package func signal(_ signal: Int32) throws {
+    guard let postmaster = try status().pid else { return }
+    for process in [postmaster] + Self.children(of: postmaster) { kill(process, signal) }
+  }
+
   /// Kills every process of it, as the loss of its machine does.
-  func killAll() throws {
+  package func killAll() throws {
     guard let postmaster = try status().pid else { return }
     // It starts no further process then.
     kill(postmaster, SIGSTOP)
