@@ -64,21 +64,3 @@ struct TemporaryServer {
     if !server.folder.hasSocketInside { TestFolders.remove(server.folder.socket) }
   }
 }
-
-extension EmbeddedServer {
-  /// The answer to a query, as `psql` prints it.
-  func ask(_ query: String) throws -> String {
-    let outcome = try ChildProcess(
-      try psqlPath, ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", query, "-d", conninfo]
-    ).run()
-    guard outcome.succeeded else {
-      throw QueryFailure(message: String(decoding: outcome.errors, as: UTF8.self))
-    }
-    return String(String(decoding: outcome.output, as: UTF8.self).dropLast())
-  }
-
-  /// What `psql` said instead of an answer.
-  struct QueryFailure: Error {
-    var message: String
-  }
-}

@@ -57,10 +57,25 @@ extension EmbeddedServer {
     return try Connection(settings)
   }
 
+  /// The answer to a query, as `psql` prints it.
+  @discardableResult
+  package func ask(_ query: String) throws -> String {
+    let outcome = try ToolProcess(
+      psqlPath, ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", query, "-d", conninfo],
+      environment: Tools.environment
+    ).exit()
+    guard outcome.status == 0 else {
+      throw ToolProcess.Failure(description: "\(query): \(outcome.errors)")
+    }
+    return outcome.lines.joined(separator: "\n")
+  }
+
   /// Sends a signal to every process of it.
   package func signal(_ signal: Int32) throws {
     guard let postmaster = try status().pid else { return }
-    for process in [postmaster] + Self.children(of: postmaster) { kill(process, signal) }
+    // First: it starts no further process when it stands still.
+    kill(postmaster, signal)
+    for process in Self.children(of: postmaster) { kill(process, signal) }
   }
 
   /// Kills every process of it, as the loss of its machine does.

@@ -8,8 +8,6 @@ final class ReplicatedServers {
   let primary: EmbeddedServer
   let standby: EmbeddedServer
   private let folder: TemporaryFolder
-  /// The processes of the primary that are stopped.
-  private var stopped: [pid_t] = []
 
   /// The folder of a primary with Quake's schema, started and stopped, which others copy.
   private static let original = Result<String, any Error> { try makeOriginal() }
@@ -55,19 +53,14 @@ final class ReplicatedServers {
   }
 
   deinit {
-    for process in stopped { kill(process, SIGCONT) }
+    _ = try? primary.signal(SIGCONT)
     _ = try? standby.stop(mode: .immediate)
     _ = try? primary.stop(mode: .immediate)
   }
 
   /// Stops all processes of the primary until the end of the test: its connections stay open, and nothing answers.
   func hang() throws {
-    let postmaster = try #require(try primary.status().pid)
-    // The postmaster first: it starts no other process then.
-    kill(postmaster, SIGSTOP)
-    let children = try Tools.shell("pgrep -P \(postmaster) || true")
-    stopped = [postmaster] + children.lines.compactMap { pid_t($0) }
-    for process in stopped { kill(process, SIGSTOP) }
+    try primary.signal(SIGSTOP)
   }
 
   /// Makes the standby the primary.
@@ -81,17 +74,6 @@ final class ReplicatedServers {
 }
 
 extension EmbeddedServer {
-  /// The output of psql for a query.
-  @discardableResult
-  func ask(_ query: String) throws -> String {
-    let outcome = try ToolProcess(
-      psqlPath, ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", query, "-d", conninfo],
-      environment: Tools.environment
-    ).exit()
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    return outcome.lines.joined(separator: "\n")
-  }
-
   /// Commits an event.
   func insert(_ code: String) throws {
     try ask("insert into quake.quake (code, time) values ('\(code)', now())")
