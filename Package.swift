@@ -247,7 +247,7 @@ let package = Package(
       path: "Tests/TestProbe", swiftSettings: tests),
     .target(
       name: "TestSupport",
-      dependencies: ["Basics", "EmbeddedPostgres", "Postgres", "QuakeSchema"],
+      dependencies: ["Basics", "CLinux", "EmbeddedPostgres", "Postgres", "QuakeSchema"],
       path: "Tests/TestSupport",
       swiftSettings: tests),
     .testTarget(

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -16,6 +17,14 @@
 #include <wchar.h>
 
 int quake_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int quake_spawn_close_from(void *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+int quake_spawn_change_directory(void *actions, const char *folder) {
+  return posix_spawn_file_actions_addchdir_np(actions, folder);
+}
 
 static int release_pages(struct dl_phdr_info *object, size_t size, void *unused) {
   (void)size;

@@ -1,4 +1,5 @@
 import Basics
+import CLinux
 package import Foundation
 
 /// A program that runs beside the test: its output is read line by line, every wait has a deadline, and
@@ -94,8 +95,8 @@ package final class ToolProcess {
     posix_spawn_file_actions_adddup2(&actions, output ?? outputEnds[1], 1)
     posix_spawn_file_actions_adddup2(&actions, errorEnds[1], 2)
     // Close the descriptors of other tests: their pipes would stay open while this program runs.
-    _ = SpawnActions.closeFrom(&actions, 3)
-    if let folder { _ = SpawnActions.changeDirectory(&actions, folder) }
+    _ = quake_spawn_close_from(&actions, 3)
+    if let folder { _ = quake_spawn_change_directory(&actions, folder) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -1,4 +1,5 @@
-@preconcurrency package import Glibc  // for `environ`, a C global
+internal import CLinux
+@preconcurrency internal import Glibc  // for `environ`, a C global
 package import SwiftOverlayShims  // where this compiler finds pid_t and the members of timespec
 
 /// A program to run without a shell: an executable, its arguments, its environment and its input.
@@ -128,9 +129,9 @@ extension ChildProcess {
     posix_spawn_file_actions_adddup2(&actions, descriptors.input, 0)
     posix_spawn_file_actions_adddup2(&actions, descriptors.output, 1)
     posix_spawn_file_actions_adddup2(&actions, descriptors.errors, 2)
-    var code = SpawnActions.closeFrom(&actions, 3)
+    var code = quake_spawn_close_from(&actions, 3)
     if code == 0, let workingDirectory {
-      code = SpawnActions.changeDirectory(&actions, workingDirectory)
+      code = quake_spawn_change_directory(&actions, workingDirectory)
     }
     guard code == 0 else { throw LaunchError(executable: executable, code: code) }
 
@@ -146,7 +147,7 @@ extension ChildProcess {
     case .own:
       posix_spawnattr_setpgroup(&attributes, 0)
       flags |= Int32(POSIX_SPAWN_SETPGROUP)
-    case .ownSession: flags |= SpawnActions.newSession
+    case .ownSession: flags |= 0x80  // POSIX_SPAWN_SETSID
     }
     posix_spawnattr_setflags(&attributes, Int16(flags))
 
@@ -192,39 +193,6 @@ extension ChildProcess {
   static func ending(_ status: Int32) -> Ending {
     let signal = status & 0x7f
     return signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
-  }
-}
-
-/// Functions of `posix_spawn` that glibc has since versions 2.29 and 2.34. Swift does not import them,
-/// because its module excludes the GNU extensions, so they are looked up by name.
-package enum SpawnActions {
-  /// `POSIX_SPAWN_SETSID`: the child begins a session of its own.
-  package static let newSession: Int32 = 0x80
-
-  private typealias CloseFrom =
-    @convention(c) (
-      UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32
-    ) -> Int32
-  private typealias ChangeDirectory =
-    @convention(c) (
-      UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
-    ) -> Int32
-
-  /// The child closes every descriptor from `first` on, also one that another thread opens
-  /// meanwhile without close-on-exec. Returns an error number or 0.
-  package static func closeFrom(
-    _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32
-  ) -> Int32 {
-    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return ENOSYS }
-    return unsafeBitCast(symbol, to: CloseFrom.self)(actions, first)
-  }
-
-  /// The child changes to `folder` before it runs the program. Returns an error number or 0.
-  package static func changeDirectory(
-    _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ folder: String
-  ) -> Int32 {
-    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addchdir_np") else { return ENOSYS }
-    return unsafeBitCast(symbol, to: ChangeDirectory.self)(actions, folder)
   }
 }
 

@@ -5,11 +5,18 @@
 #include <stdint.h>
 
 /// What Swift's Glibc module lacks: pidfd_open, which glibc declares only since 2.36; memory, whose headers the module
-/// excludes; epoll, event descriptors and sendfile, which it does not export.
+/// excludes; epoll, event descriptors and sendfile, which it does not export; and GNU's actions of posix_spawn.
 
 /// A descriptor that becomes readable when the child `pid` has ended, closed on exec; -1 and errno if
 /// the system does not support it (Linux before 5.3, some sandboxes).
 int quake_pidfd_open(int pid);
+
+/// Adds to `actions`, a posix_spawn_file_actions_t: the child closes every descriptor from `first` on, also one
+/// that another thread opens meanwhile without close-on-exec. Returns an error number or 0.
+int quake_spawn_close_from(void *actions, int first);
+
+/// Adds to `actions`: the child changes to `folder` before it runs the program. Returns an error number or 0.
+int quake_spawn_change_directory(void *actions, const char *folder);
 
 /// Returns the memory that only start-up needed to the system: free heap pages, and resident pages of
 /// the code and constants of the program and its libraries. The kernel reads the latter again from the
