@@ -160,7 +160,7 @@ soak: build ## run the long variants of the tests, the unit tests with the threa
 	$(BUILD-DEBUG) $(SANITIZE)
 	# The sanitizer's posix_spawn gives another error for a program that is not there.
 	filter=$$(deploy/test-groups.pl filter unit)
-	swift test --skip-build $(SANITIZE) --filter "$$filter" --skip '^CommandLineTests\..*/aChildThatDoesNotExistCausesAnError\('
+	swift test --skip-build $(SANITIZE) --filter "$$filter" --skip '^UnitTests\..*/aChildThatDoesNotExistCausesAnError\('
 	# One test after the other, because these load the machine for minutes; with the tools as they are shipped.
 	$(BUILD-TESTS)
 	QUAKE_SOAK=1 $(MAKE) --no-print-directory test-groups JOBS=1 TESTED="$(BIN)" RUN-OPTIONS=--no-parallel

@@ -57,8 +57,6 @@ let package = Package(
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
       providers: [.apt(["libmicrohttpd-dev", "libwslay-dev"])]),
-    // Takes the place of libmicrohttpd's own error pages.
-    .target(name: "CMicrohttpdReplies", dependencies: ["CMicrohttpd"]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     // zlib and Zstandard. Their module map links both: one target can name only one file of pkg-config.
     .systemLibrary(
@@ -75,9 +73,11 @@ let package = Package(
     // What Swift's Glibc module lacks.
     .target(name: "CLinux"),
 
-    // The files of the live page, and the schemas of the API. CPage.c embeds the former; "make page-assets" lists them
-    // anew.
-    .target(name: "CPage", exclude: ["jsconfig.json", "openapi.json", "package.json", "web"]),
+    // What the server has to say: the files of the live page, which "make page-assets" lists anew for CPage.c; the
+    // schemas of the API; and what takes the place of libmicrohttpd's own error pages.
+    .target(
+      name: "CPage", dependencies: ["CMicrohttpd"],
+      exclude: ["jsconfig.json", "openapi.json", "package.json", "web"]),
 
     // The files of the folder migrations, and the commit that was built. The compiler notices a change; a new migration
     // is listed in CMigrations.c.
@@ -164,7 +164,7 @@ let package = Package(
         "QuakeTool", "QuakeConsumers", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory",
         "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux",
         "CLibcrypto",
-        "CMicrohttpd", "CMicrohttpdReplies", "CPage",
+        "CMicrohttpd", "CPage",
       ],
       swiftSettings: unoptimisedInTests),
     .testTarget(
@@ -251,10 +251,6 @@ let package = Package(
       path: "Tests/TestSupport",
       swiftSettings: tests),
     .testTarget(
-      name: "QuakeModelTests",
-      dependencies: ["QuakeModel", "QuakeClient", "QuakeConsumers", "Basics", "TestSupport"],
-      swiftSettings: tests),
-    .testTarget(
       name: "PostgresTests",
       dependencies: ["EmbeddedPostgres", "Postgres", "Basics", "TestSupport"],
       swiftSettings: tests),
@@ -300,11 +296,12 @@ let package = Package(
         "CCompression",
       ],
       swiftSettings: tests),
+    // Values, the command line, and the parts of the tools that need no database.
     .testTarget(
-      name: "CommandLineTests",
+      name: "UnitTests",
       dependencies: [
-        "Basics", "CommandLine", "QuakeConsumers", "QuakeModel", "QuakeSinks", "QuakeTool",
-        "TestSupport",
+        "Basics", "CommandLine", "QuakeClient", "QuakeConsumers", "QuakeModel", "QuakeSinks",
+        "QuakeTool", "TestSupport",
       ],
       swiftSettings: tests),
   ],

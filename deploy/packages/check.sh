@@ -23,6 +23,6 @@ grep -q GNU_RELRO <<<"$(readelf --wide --segments "$file")" || problem "can writ
 found=$(sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]/\2/p' <<<"$dynamic")
 [[ $found == "$runpath" ]] || problem "searches for libraries in '$found', not in '$runpath'"
 grep -q ' MHD_queue_response$' <<<"$(objdump -T "$file" | grep -v '\*UND\*')" \
-  || problem "does not answer in the place of libmicrohttpd (Sources/CMicrohttpdReplies)"
+  || problem "does not answer in the place of libmicrohttpd (Sources/CPage/Refusals.c)"
 ! grep -qF "$PWD/" "$file" || problem "names the folder of the build, $PWD"
 exit $status

@@ -28,7 +28,7 @@ fi
 cp "$(pkg-config --variable=libdir inih)/libinih.a" "$(g++ -print-file-name=libstdc++.a)" "$work/lib/"
 
 clang -c -O2 -fPIC -Wall deploy/packages/quake.c -o "$work/quake.o"
-# The C++ library inside must not serve libraries that bring their own. Sources/CMicrohttpdReplies answers in the place
+# The C++ library inside must not serve libraries that bring their own. Sources/CPage/Refusals.c answers in the place
 # of libmicrohttpd, which finds it by name.
 echo '{ global: MHD_queue_response; local: *; };' >"$work/exports"
 for tool in ingest watch query admin serve; do

@@ -1,6 +1,8 @@
 #ifndef QUAKE_CPAGE_H
 #define QUAKE_CPAGE_H
 
+#include "Refusals.h"
+
 #include <stddef.h>
 
 /// A file of the page, as it is in the folder web.

@@ -1,6 +1,6 @@
 import Basics
 import CMicrohttpd
-import CMicrohttpdReplies
+import CPage
 import Glibc
 import Synchronization
 

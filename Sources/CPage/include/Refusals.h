@@ -1,5 +1,5 @@
-#ifndef QUAKE_CMICROHTTPD_REPLIES_H
-#define QUAKE_CMICROHTTPD_REPLIES_H
+#ifndef QUAKE_CPAGE_REFUSALS_H
+#define QUAKE_CPAGE_REFUSALS_H
 
 // Without the types of microhttpd.h, which belong to the module CMicrohttpd.
 

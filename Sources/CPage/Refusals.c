@@ -1,5 +1,5 @@
 #define _GNU_SOURCE  // RTLD_NEXT
-#include "CMicrohttpdReplies.h"
+#include "Refusals.h"
 
 #include <dlfcn.h>
 #include <microhttpd.h>
