@@ -196,35 +196,37 @@ private struct OneCall<Answer: Sendable>: PullSource {
   mutating func pause() {}
 }
 
-/// Something that happened beside the results of calls, for a program's log.
-///
-/// The levels have the names of swift-log's:
-///
-/// ```swift
-/// let database = QuakeDatabase(url, applicationName: "map") { event in
-///   logger.log(level: .init(rawValue: event.level.rawValue) ?? .info, "\(event.message)")
-/// }
-/// ```
-public struct LogEvent: Hashable, Sendable {
-  /// How much it matters.
-  public enum Level: String, CaseIterable, Sendable {
-    /// What was done.
-    case info
-    /// What is not usual, but no problem.
-    case notice
-    /// A problem that the library deals with.
-    case warning
-  }
+extension QuakeDatabase {
+  /// Something that happened beside the results of calls, for a program's log.
+  ///
+  /// The levels have the names of swift-log's:
+  ///
+  /// ```swift
+  /// let database = QuakeDatabase(url, applicationName: "map") { event in
+  ///   logger.log(level: .init(rawValue: event.level.rawValue) ?? .info, "\(event.message)")
+  /// }
+  /// ```
+  public struct LogEvent: Hashable, Sendable {
+    /// How much it matters.
+    public enum Level: String, CaseIterable, Sendable {
+      /// What was done.
+      case info
+      /// What is not usual, but no problem.
+      case notice
+      /// A problem that the library deals with.
+      case warning
+    }
 
-  /// How much it matters.
-  public let level: Level
-  /// What happened: a phrase in lower case, without a full stop. The details of an error follow on lines of their
-  /// own.
-  public let message: String
+    /// How much it matters.
+    public let level: Level
+    /// What happened: a phrase in lower case, without a full stop. The details of an error follow on lines of their
+    /// own.
+    public let message: String
 
-  init(_ level: Level, _ message: String) {
-    self.level = level
-    self.message = message
+    init(_ level: Level, _ message: String) {
+      self.level = level
+      self.message = message
+    }
   }
 }
 

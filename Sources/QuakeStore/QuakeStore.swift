@@ -32,7 +32,6 @@
 @_exported public import struct QuakeModel.StoreError
 @_exported public import struct QuakeModel.Timestamp
 @_exported public import struct QuakeQuery.BValue
-@_exported public import enum QuakeQuery.Completeness
 @_exported public import enum QuakeQuery.EditAction
 @_exported public import struct QuakeQuery.EditAuthor
 @_exported public import struct QuakeQuery.EditOutcome
@@ -49,5 +48,4 @@
 @_exported public import struct QuakeQuery.EventStatistics
 @_exported public import struct QuakeQuery.EventSummary
 @_exported public import struct QuakeQuery.InvalidEdit
-@_exported public import struct QuakeQuery.RestoreConflict
 @_exported public import struct QuakeQuery.RestorePlan

@@ -165,7 +165,7 @@ public struct EditOutcome: Hashable, Sendable {
   /// The edit's first and last transaction; nil: none.
   public internal(set) var first, last: ChangeToken?
   /// Events that were not restored, because they were changed since.
-  public internal(set) var conflicts: [RestoreConflict] = []
+  public internal(set) var conflicts: [RestorePlan.Conflict] = []
   /// The number of these events.
   public internal(set) var conflictCount: Int64 = 0
   /// Deleted events that cannot be restored, because the history of their deletion was purged, with those
@@ -234,7 +234,7 @@ extension JSONWriter {
     }
   }
 
-  private mutating func conflicts(_ conflicts: [RestoreConflict], _ count: Int64) {
+  private mutating func conflicts(_ conflicts: [RestorePlan.Conflict], _ count: Int64) {
     member("conflict_count", count)
     array("conflicts") { json in
       for conflict in conflicts {

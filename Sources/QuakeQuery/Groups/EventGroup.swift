@@ -97,7 +97,7 @@ extension EventQuery {
   ///   - everyType: Whether events of every type count.
   /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
   package func statistics(
-    of column: EventColumn = .magnitude, completeness: Completeness = .maximumCurvature,
+    of column: EventColumn = .magnitude, completeness: BValue.Completeness = .maximumCurvature,
     everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")

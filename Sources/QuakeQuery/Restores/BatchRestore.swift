@@ -17,7 +17,7 @@ package struct BatchRestore {
     let before: Int64?
     let after: Int64?
     /// The change that is in the way, if one is.
-    let conflict: RestoreConflict?
+    let conflict: RestorePlan.Conflict?
   }
 
   private let restore: EventRestore
@@ -152,10 +152,10 @@ package struct BatchRestore {
       }
     return try connection.rows(statement) { row throws(PostgresError) in
       let code: String = try row["code"]
-      var conflict: RestoreConflict?
+      var conflict: RestorePlan.Conflict?
       if try row["is_in_way"] {
         let operation: String? = try row["op"]
-        conflict = RestoreConflict(
+        conflict = RestorePlan.Conflict(
           code: code, operation: operation.flatMap { ChangeOperation(rawValue: $0) },
           transaction: try row["token"], author: try row["author"])
       }

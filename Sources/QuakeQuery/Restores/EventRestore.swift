@@ -181,6 +181,18 @@ extension EventSelection {
 
 /// The effects that a restore would have.
 public struct RestorePlan: Hashable, Sendable {
+  /// An event that was changed after the transaction that is to be undone.
+  public struct Conflict: Hashable, Sendable {
+    /// The event.
+    public let code: String
+    /// The latest of these changes; nil: the table was truncated.
+    public let operation: ChangeOperation?
+    /// The transaction of that change.
+    public let transaction: ChangeToken?
+    /// Its author.
+    public let author: String?
+  }
+
   /// Events that would be inserted again.
   public internal(set) var inserted: Int64 = 0
   /// Events that would get old values.
@@ -190,7 +202,7 @@ public struct RestorePlan: Hashable, Sendable {
   /// Events that are already as they were.
   public internal(set) var unchanged: Int64 = 0
   /// The first events that were changed since.
-  public internal(set) var conflicts: [RestoreConflict] = []
+  public internal(set) var conflicts: [Conflict] = []
   /// The number of events that were changed since.
   public internal(set) var conflictCount: Int64 = 0
   /// Deleted events that cannot be restored, because the history of their deletion was purged.
@@ -200,18 +212,6 @@ public struct RestorePlan: Hashable, Sendable {
 
   /// The events that would change, without those that were changed since.
   public var count: Int64 { inserted + updated + deleted }
-}
-
-/// An event that was changed after the transaction that is to be undone.
-public struct RestoreConflict: Hashable, Sendable {
-  /// The event.
-  public let code: String
-  /// The latest of these changes; nil: the table was truncated.
-  public let operation: ChangeOperation?
-  /// The transaction of that change.
-  public let transaction: ChangeToken?
-  /// Its author.
-  public let author: String?
 }
 
 /// An event that was deleted and stays so, until it is restored or somebody inserts it again

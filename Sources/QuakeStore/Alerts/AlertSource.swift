@@ -11,7 +11,7 @@ struct AlertSource: PullSource {
   private let name: String
   private let settings: ConnectionSettings
   private let wake: Int32
-  private let log: @Sendable (LogEvent) -> Void
+  private let log: @Sendable (QuakeDatabase.LogEvent) -> Void
   private let store = ConsumerStore()
   private var session: AlertSession?
   private var hasBegun = false
@@ -25,7 +25,7 @@ struct AlertSource: PullSource {
 
   init(
     _ rule: AlertRule, named name: String, _ settings: ConnectionSettings, wake: Int32,
-    log: @escaping @Sendable (LogEvent) -> Void
+    log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
   ) {
     self.rule = rule
     self.name = name
@@ -53,7 +53,7 @@ struct AlertSource: PullSource {
         session = nil
         alerts = []
         ids = []
-        log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
+        log(QuakeDatabase.LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
         if WakeEvent.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
       }
     }
@@ -91,13 +91,13 @@ final class AlertSession {
   /// - Parameter takes: Whether to take the consumer over from another process, or to create it.
   init(
     _ rule: AlertRule, _ name: String, _ store: ConsumerStore, _ settings: ConnectionSettings,
-    wake: Int32, takes: Bool, _ log: @escaping @Sendable (LogEvent) -> Void
+    wake: Int32, takes: Bool, _ log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
   ) throws {
     self.name = name
     self.store = store
     connection = try Connection(settings, wake: wake)
     connection.interrupt = wake
-    try Migrator.checkSchema(of: connection) { log(LogEvent(.warning, $0.message)) }
+    try Migrator.checkSchema(of: connection) { log(QuakeDatabase.LogEvent(.warning, $0.message)) }
     let description = ConsumerStore.Description(
       name: name, sink: "program \(settings.applicationName)", isAlert: true)
     if !takes {

@@ -18,7 +18,7 @@ final class ReconnectingFollower {
   private let wake: Int32
   private let start: Start
   private let follower: HistoryFollower
-  private let log: @Sendable (LogEvent) -> Void
+  private let log: @Sendable (QuakeDatabase.LogEvent) -> Void
   private var connection: Connection?
   private var hasBeenConnected = false
   /// Whether the log has the loss of the connection, but not yet that it was made again.
@@ -33,7 +33,7 @@ final class ReconnectingFollower {
   /// - Parameter wake: A descriptor that becomes readable when the thread is to end.
   init(
     _ settings: ConnectionSettings, wake: Int32, start: Start,
-    log: @escaping @Sendable (LogEvent) -> Void
+    log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
   ) {
     self.settings = settings
     self.wake = wake
@@ -115,7 +115,7 @@ final class ReconnectingFollower {
         backoff.reset()
         if isAway {
           isAway = false
-          log(LogEvent(.notice, "connected again"))
+          log(QuakeDatabase.LogEvent(.notice, "connected again"))
         }
         return value
       } catch let error where mayPass(error) {
@@ -123,7 +123,8 @@ final class ReconnectingFollower {
         disconnect()
         if !isAway {
           isAway = true
-          log(LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
+          log(
+            QuakeDatabase.LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
         }
         let pause = Deadline(after: backoff.next())
         if WakeEvent.wait(for: wake, until: pause) { throw Self.interrupted }
@@ -136,7 +137,9 @@ final class ReconnectingFollower {
     let connection = try Connection(settings, wake: wake)
     connection.interrupt = wake
     connection.answerTimeout = answerTimeout.duration
-    try Migrator.checkSchema(of: connection) { [log] in log(LogEvent(.warning, $0.message)) }
+    try Migrator.checkSchema(of: connection) { [log] in
+      log(QuakeDatabase.LogEvent(.warning, $0.message))
+    }
     try follower.connect(over: connection)
     if !isBeginning {
       try begin(over: connection)

@@ -257,7 +257,8 @@ public struct FeedFollower: Sendable {
             ).validators
           } catch let error as any ExplainedError where error.mayPass {
             try Task.checkCancellation()
-            database.log(LogEvent(.warning, "could not import \(feed.name): \(error)"))
+            database.log(
+              QuakeDatabase.LogEvent(.warning, "could not import \(feed.name): \(error)"))
           }
         }
         try await Task.sleep(for: interval)

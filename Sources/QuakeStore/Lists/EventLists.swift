@@ -71,7 +71,7 @@ extension QuakeDatabase {
   /// - Throws: As `events(_:)`.
   public func statistics(
     _ query: EventQuery, of column: EventColumn = .magnitude,
-    completeness: Completeness = .maximumCurvature, everyType: Bool = false
+    completeness: BValue.Completeness = .maximumCurvature, everyType: Bool = false
   ) async throws -> EventStatistics {
     try await withConnection {
       try query.statistics(

@@ -22,7 +22,7 @@ struct LiveList {
   /// the others if events are inserted or deleted.
   ///
   /// - Returns: The difference from the list before; empty if there is none.
-  mutating func apply(_ changes: NetChanges) -> ListDifference {
+  mutating func apply(_ changes: NetChanges) -> LiveEvents.Difference {
     var edit = Edit()
     if changes.isCleared { removeAll(except: changes, into: &edit) }
     for (code, outcome) in changes.outcomes {
@@ -130,10 +130,10 @@ struct LiveList {
     }
   }
 
-  private mutating func carryOut(_ edit: inout Edit) -> ListDifference {
+  private mutating func carryOut(_ edit: inout Edit) -> LiveEvents.Difference {
     edit.removed.sort()
     edit.added.sort { Self.sorts($0.sortKey, before: $1.sortKey) }
-    var difference = ListDifference()
+    var difference = LiveEvents.Difference()
     difference.deletions = edit.removed
     for (index, event) in edit.replaced { events[index] = event }
     remove(at: edit.removed)

@@ -16,10 +16,10 @@ package struct StatisticsOptions: Sendable {
   package static let classes: [Option] = [
     .value("bin", "WIDTH", default: "0.1", help: "width of the classes of --by magnitude"),
     .value(
-      "completeness", "M|METHOD", default: Completeness.methods[0],
-      completion: .found(or: Completeness.methods),
+      "completeness", "M|METHOD", default: BValue.Completeness.methods[0],
+      completion: .found(or: BValue.Completeness.methods),
       help: "magnitude of completeness for the b-value, or how to find it: "
-        + Completeness.methods.joined(separator: " or ")),
+        + BValue.Completeness.methods.joined(separator: " or ")),
   ]
   package static let limit = Option.limit(help: "at most N groups")
 
@@ -32,7 +32,7 @@ package struct StatisticsOptions: Sendable {
   /// The column to summarise.
   package let column: EventColumn
   /// How the magnitude of completeness is found.
-  package let completeness: Completeness
+  package let completeness: BValue.Completeness
   /// Whether events of every type count, and not only earthquakes.
   package let everyType: Bool
   /// The greatest number of groups; nil: all.
@@ -58,14 +58,15 @@ package struct StatisticsOptions: Sendable {
 
   private static func completeness(
     _ arguments: ParsedArguments
-  ) throws(UsageError) -> Completeness {
+  ) throws(UsageError) -> BValue.Completeness {
     guard let text = arguments.string("completeness") else { return .maximumCurvature }
-    if let method = Completeness(method: text) { return method }
+    if let method = BValue.Completeness(method: text) { return method }
     guard let magnitude = Double(text), (-10...12).contains(magnitude) else {
       throw arguments.invalidValue(
         text, for: "completeness",
-        expected: "a number from -10 to 12, \(Completeness.methods.joined(separator: " or "))",
-        suggestion: Suggestion.nearest(to: text, among: Completeness.methods))
+        expected:
+          "a number from -10 to 12, \(BValue.Completeness.methods.joined(separator: " or "))",
+        suggestion: Suggestion.nearest(to: text, among: BValue.Completeness.methods))
     }
     return .magnitude(magnitude)
   }

@@ -100,7 +100,7 @@ struct EventsRestore {
   }
 
   private func report(
-    _ conflicts: [RestoreConflict], _ count: Int64, _ message: String, _ hint: String
+    _ conflicts: [RestorePlan.Conflict], _ count: Int64, _ message: String, _ hint: String
   ) {
     var lines = conflicts.prefix(20).map { conflict in
       guard let transaction = conflict.transaction else { return "\(conflict.code): removed since" }

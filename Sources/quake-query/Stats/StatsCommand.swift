@@ -116,7 +116,7 @@ struct StatisticsOutput {
     try lines.flush()
   }
 
-  private func method(_ method: Completeness?) -> String {
+  private func method(_ method: BValue.Completeness?) -> String {
     switch method {
     case nil: ""
     case .maximumCurvature: "maximum curvature + 0.2 (Wiemer and Wyss, 2000)"

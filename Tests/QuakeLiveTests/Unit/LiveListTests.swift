@@ -29,7 +29,7 @@ import Testing
 
   private static func apply(
     _ changes: [Change], to list: inout LiveList, filter: EventFilter = EventFilter()
-  ) -> ListDifference {
+  ) -> LiveEvents.Difference {
     var query = EventQuery(filter)
     query.past = [.superseded, .withdrawn]
     let selection = ListSelection(query, columns: Set(EventColumn.allCases))
@@ -148,9 +148,9 @@ import Testing
     return value.map { order.direction == .descending ? -$0 : $0 } ?? 1_000
   }
 
-  /// What the rules of `ListDifference` make of the old list, done by hand.
+  /// What the rules of `LiveEvents.Difference` make of the old list, done by hand.
   private static func follow(
-    _ difference: ListDifference, from old: [EventRecord], to new: [EventRecord]
+    _ difference: LiveEvents.Difference, from old: [EventRecord], to new: [EventRecord]
   ) -> [EventRecord] {
     var left = old.enumerated().filter { !difference.deletions.contains($0.offset) }
       .map(\.element)[...]
@@ -169,7 +169,7 @@ import Testing
   }
 
   private static func check(
-    _ difference: ListDifference, before: [EventRecord], after: [EventRecord]
+    _ difference: LiveEvents.Difference, before: [EventRecord], after: [EventRecord]
   ) {
     for indices in [difference.deletions, difference.insertions, difference.modifications] {
       #expect(zip(indices, indices.dropFirst()).allSatisfy { $0 < $1 })
