@@ -1,5 +1,8 @@
 /// One event as a row: a value, or none, for each `EventColumn`.
 ///
+/// What sets or reads a value by its column must be of the kind of that column (`EventColumn.kind`); with another kind the
+/// program stops. The properties need no such care.
+///
 /// Text is stored as UTF-8 in one buffer of the record, not in a `String` for each field: a record can be
 /// cleared and filled for a million events without an allocation.
 public struct EventRecord: Sendable {
@@ -44,7 +47,7 @@ public struct EventRecord: Sendable {
 
   /// The length of the column's text in bytes; nil if it has no value.
   func textSize(of column: EventColumn) -> Int? {
-    assert(column.kind == .text)
+    precondition(column.kind == .text)
     return has(column) ? Int(values[column.rawValue] & 0xFFFF_FFFF) : nil
   }
 
@@ -60,7 +63,7 @@ public struct EventRecord: Sendable {
 
   /// Sets a text column from UTF-8 that the caller has validated and that holds no NUL.
   public mutating func set(_ column: EventColumn, utf8: UnsafeRawBufferPointer) {
-    assert(column.kind == .text)
+    precondition(column.kind == .text)
     store(column, UInt64(bytes.count) << 32 | UInt64(utf8.count))
     bytes.append(contentsOf: utf8)
   }
@@ -73,25 +76,25 @@ public struct EventRecord: Sendable {
 
   /// Sets a `float8` column. -0 becomes 0: they are equal, and records are compared bit for bit.
   public mutating func set(_ column: EventColumn, _ value: Double) {
-    assert(column.kind == .float8)
+    precondition(column.kind == .float8)
     store(column, (value + 0).bitPattern)
   }
 
   /// Sets an `int4` or `int2` column; the caller has checked the range.
   public mutating func set(_ column: EventColumn, integer value: Int) {
-    assert(column.kind == .int4 || column.kind == .int2)
+    precondition(column.kind == .int4 || column.kind == .int2)
     store(column, UInt64(bitPattern: Int64(value)))
   }
 
   /// Sets a `timestamp` column.
   public mutating func set(_ column: EventColumn, _ value: Timestamp) {
-    assert(column.kind == .timestamp)
+    precondition(column.kind == .timestamp)
     store(column, UInt64(bitPattern: value.microseconds))
   }
 
   /// Sets a `bool` column.
   public mutating func set(_ column: EventColumn, _ value: Bool) {
-    assert(column.kind == .bool)
+    precondition(column.kind == .bool)
     store(column, value ? 1 : 0)
   }
 
@@ -103,6 +106,7 @@ public struct EventRecord: Sendable {
   /// Calls `body` with the bytes of a text column, or nil. It is not generic, because unspecialised calls
   /// from other modules, for each field of a million records, would dominate the cost.
   public func withUTF8(_ column: EventColumn, _ body: (UnsafeRawBufferPointer?) -> Void) {
+    precondition(column.kind == .text)
     guard has(column) else { return body(nil) }
     let value = values[column.rawValue]
     let start = Int(value >> 32)
@@ -114,6 +118,7 @@ public struct EventRecord: Sendable {
   public func withUTF8<Value, Failure: Error>(
     _ column: EventColumn, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Value
   ) throws(Failure) -> Value {
+    precondition(column.kind == .text)
     guard has(column) else { return try body(nil) }
     let value = values[column.rawValue]
     let start = Int(value >> 32)
@@ -132,22 +137,26 @@ public struct EventRecord: Sendable {
 
   /// The value of a `float8` column, or nil.
   public func double(_ column: EventColumn) -> Double? {
-    has(column) ? Double(bitPattern: values[column.rawValue]) : nil
+    precondition(column.kind == .float8)
+    return has(column) ? Double(bitPattern: values[column.rawValue]) : nil
   }
 
   /// The value of an `int4` or `int2` column, or nil.
   public func integer(_ column: EventColumn) -> Int? {
-    has(column) ? Int(Int64(bitPattern: values[column.rawValue])) : nil
+    precondition(column.kind == .int4 || column.kind == .int2)
+    return has(column) ? Int(Int64(bitPattern: values[column.rawValue])) : nil
   }
 
   /// The value of a `timestamp` column, or nil.
   public func timestamp(_ column: EventColumn) -> Timestamp? {
-    has(column) ? Timestamp(microseconds: Int64(bitPattern: values[column.rawValue])) : nil
+    precondition(column.kind == .timestamp)
+    return has(column) ? Timestamp(microseconds: Int64(bitPattern: values[column.rawValue])) : nil
   }
 
   /// The value of a `bool` column, or nil.
   public func bool(_ column: EventColumn) -> Bool? {
-    has(column) ? values[column.rawValue] != 0 : nil
+    precondition(column.kind == .bool)
+    return has(column) ? values[column.rawValue] != 0 : nil
   }
 
   // MARK: - Properties
