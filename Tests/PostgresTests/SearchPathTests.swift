@@ -51,6 +51,7 @@ import Testing
       ("TimeZone", "America/New_York"), ("IntervalStyle", "sql_standard"),
       ("extra_float_digits", "-15"), ("bytea_output", "escape"), ("array_nulls", "off"),
       ("transform_null_equals", "on"), ("row_security", "off"), ("quote_all_identifiers", "on"),
+      ("jit", "on"),
       ("default_transaction_isolation", "serializable"),
     ]
     #expect(Set(ConnectionSettings.pinned.map(\.name)) == Set(others.map(\.0) + ["search_path"]))

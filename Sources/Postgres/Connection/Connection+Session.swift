@@ -122,14 +122,13 @@ extension Connection {
       set enable_bitmapscan = off;
       set enable_seqscan = off;
       set enable_sort = off;
-      set jit = off;
       """)
   }
 
   /// Restores the planner's defaults for the rest of the transaction.
   package func planFreely() throws(PostgresError) {
     try executeScript(
-      "set local enable_bitmapscan to default; set local enable_seqscan to default; set local enable_sort to default; set local jit to default"
+      "set local enable_bitmapscan to default; set local enable_seqscan to default; set local enable_sort to default"
     )
   }
 

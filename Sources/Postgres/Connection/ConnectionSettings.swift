@@ -20,7 +20,7 @@ package struct ConnectionSettings: Sendable {
     self.applicationName = applicationName
   }
 
-  /// The settings on which the meaning of our statements depends, with their values as the server shows
+  /// The settings on which the meaning of our statements depends, and one on which their speed does, with their values as the server shows
   /// them. A session, `PGOPTIONS`, a role or a database may have others.
   ///
   /// The search path is PostgreSQL's own schema, then the session's temporary objects. Statements qualify
@@ -37,6 +37,8 @@ package struct ConnectionSettings: Sendable {
     ("extra_float_digits", "1"), ("bytea_output", "hex"), ("quote_all_identifiers", "off"),
     // Which rows a statement sees.
     ("default_transaction_isolation", "read committed"), ("row_security", "on"),
+    // How long a statement takes: compiling one takes up to a second, where an estimate is far too high.
+    ("jit", "off"),
   ]
 
   /// Keywords and values for libpq. Those after `dbname` override the user's; those before it do not. A

@@ -93,8 +93,7 @@ final class BulkWriter {
     // Sorts, and the transition tables of the history's triggers, stay in memory.
     try connection.execute(
       """
-      select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true),
-             set_config('work_mem', '16MB', true),
+      select set_config('random_page_cost', '1.1', true), set_config('work_mem', '16MB', true),
              set_config('quake.author', \(options.author), true),
              set_config('quake.context', \(options.context ?? options.feed), true),
              set_config('quake.import', \("\(importID)"), true),

@@ -28,8 +28,7 @@ struct ImportMerge {
   /// - Parameter mayHaveDuplicates: False if each code is known to occur once.
   func prepare(_ batch: inout ImportReport, mayHaveDuplicates: Bool) throws {
     // The events of a feed are in the cache: a few thousand lookups are faster than a scan of the table.
-    try connection.execute(
-      "select set_config('jit', 'off', true), set_config('random_page_cost', '1.1', true)")
+    try connection.execute("select set_config('random_page_cost', '1.1', true)")
     if batch.seen > Self.analyzeFrom {
       // The columns that the queries join by; all columns would take several times as long.
       try connection.execute("analyze pg_temp.quake_staging (code, ids, reject_reason)")

@@ -48,8 +48,7 @@ package enum AssociationStatements {
   static func prepare(author: String) -> SQL {
     """
     select set_config('quake.associating', 'on', true), set_config('quake.author', \(author), true),
-           set_config('quake.context', 'association', true), set_config('lock_timeout', '100ms', true),
-           set_config('jit', 'off', true)
+           set_config('quake.context', 'association', true), set_config('lock_timeout', '100ms', true)
     """
   }
 

@@ -96,7 +96,7 @@ struct EditJournal {
         """
         select current_setting('lock_timeout') as before, set_config('lock_timeout', '500ms', true),
                set_config('quake.author', \(author.author), true),
-               set_config('quake.context', \(context), true), set_config('jit', 'off', true)
+               set_config('quake.context', \(context), true)
         """
       ) { row throws(PostgresError) in try row["before"] }
       let (events, code) = try body()
