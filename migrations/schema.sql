@@ -1210,6 +1210,7 @@ CREATE FUNCTION quake.note_past(p_rows integer) RETURNS boolean
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
   floor bigint;
@@ -1391,6 +1392,7 @@ CREATE FUNCTION quake.purge_history(p_rows integer, OUT versions bigint, OUT tra
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
   place quake.history_floor;

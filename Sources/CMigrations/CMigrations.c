@@ -83,6 +83,9 @@ static const unsigned char migration_0024[] = {
 static const unsigned char migration_0025[] = {
 #embed "../../migrations/0025_hours.sql"
 };
+static const unsigned char migration_0026[] = {
+#embed "../../migrations/0026_batches.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -111,6 +114,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0023_regions.sql", migration_0023),
     MIGRATION("0024_differences.sql", migration_0024),
     MIGRATION("0025_hours.sql", migration_0025),
+    MIGRATION("0026_batches.sql", migration_0026),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

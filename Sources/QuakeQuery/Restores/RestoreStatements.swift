@@ -66,10 +66,13 @@ enum RestoreStatements {
       }, "or")
     return """
       with own as materialized (
-        select v.code, min(v.id) as first, max(v.id) as last
-          from quake.quake_version v
-         where v.code = any (\(codes)::text[]) and v.transaction_id = any (\(sql: transactions))
-         group by v.code
+        -- By the codes alone: the planner could take the transactions, which may be large, for few versions.
+        select c.code, min(v.id) as first, max(v.id) as last
+          from unnest(\(codes)::text[]) c (code)
+         cross join lateral (
+            select v.id, v.transaction_id from quake.quake_version v where v.code = c.code offset 0) v
+         where v.transaction_id = any (\(sql: transactions))
+         group by c.code
       ), truncates as materialized (
         select v.id from quake.quake_version v where v.op = 'truncate'
       ), step as (
