@@ -195,10 +195,10 @@ struct EventTable {
     if column == .magnitude, let magnitude = event.magnitude {
       return TextTable.Cell(Readable.shortest(magnitude), ChangeText.style(ofMagnitude: magnitude))
     }
-    if let number = event.double(column), column.kind == .float8 {
+    if let number = event.double(column) {
       return TextTable.Cell(Readable.shortest(number))
     }
-    if isUsual, column.kind == .timestamp, let moment = event.timestamp(column) {
+    if isUsual, let moment = event.timestamp(column) {
       return TextTable.Cell(moment.text)
     }
     return TextTable.Cell(

@@ -1,7 +1,7 @@
 /// One event as a row: a value, or none, for each `EventColumn`.
 ///
-/// What sets or reads a value by its column must be of the kind of that column (`EventColumn.kind`); with another kind the
-/// program stops. The properties need no such care.
+/// A value that is set by its column must be of the kind of that column (`EventColumn.kind`): with another the program
+/// stops. What reads a value of one kind finds none in a column of another.
 ///
 /// Text is stored as UTF-8 in one buffer of the record, not in a `String` for each field: a record can be
 /// cleared and filled for a million events without an allocation.
@@ -47,8 +47,7 @@ public struct EventRecord: Sendable {
 
   /// The length of the column's text in bytes; nil if it has no value.
   func textSize(of column: EventColumn) -> Int? {
-    precondition(column.kind == .text)
-    return has(column) ? Int(values[column.rawValue] & 0xFFFF_FFFF) : nil
+    column.kind == .text && has(column) ? Int(values[column.rawValue] & 0xFFFF_FFFF) : nil
   }
 
   /// Removes the column's value.
@@ -106,8 +105,7 @@ public struct EventRecord: Sendable {
   /// Calls `body` with the bytes of a text column, or nil. It is not generic, because unspecialised calls
   /// from other modules, for each field of a million records, would dominate the cost.
   public func withUTF8(_ column: EventColumn, _ body: (UnsafeRawBufferPointer?) -> Void) {
-    precondition(column.kind == .text)
-    guard has(column) else { return body(nil) }
+    guard column.kind == .text, has(column) else { return body(nil) }
     let value = values[column.rawValue]
     let start = Int(value >> 32)
     let count = Int(value & 0xFFFF_FFFF)
@@ -118,8 +116,7 @@ public struct EventRecord: Sendable {
   public func withUTF8<Value, Failure: Error>(
     _ column: EventColumn, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    precondition(column.kind == .text)
-    guard has(column) else { return try body(nil) }
+    guard column.kind == .text, has(column) else { return try body(nil) }
     let value = values[column.rawValue]
     let start = Int(value >> 32)
     let count = Int(value & 0xFFFF_FFFF)
@@ -137,26 +134,24 @@ public struct EventRecord: Sendable {
 
   /// The value of a `float8` column, or nil.
   public func double(_ column: EventColumn) -> Double? {
-    precondition(column.kind == .float8)
-    return has(column) ? Double(bitPattern: values[column.rawValue]) : nil
+    column.kind == .float8 && has(column) ? Double(bitPattern: values[column.rawValue]) : nil
   }
 
   /// The value of an `int4` or `int2` column, or nil.
   public func integer(_ column: EventColumn) -> Int? {
-    precondition(column.kind == .int4 || column.kind == .int2)
-    return has(column) ? Int(Int64(bitPattern: values[column.rawValue])) : nil
+    guard column.kind == .int4 || column.kind == .int2, has(column) else { return nil }
+    return Int(Int64(bitPattern: values[column.rawValue]))
   }
 
   /// The value of a `timestamp` column, or nil.
   public func timestamp(_ column: EventColumn) -> Timestamp? {
-    precondition(column.kind == .timestamp)
-    return has(column) ? Timestamp(microseconds: Int64(bitPattern: values[column.rawValue])) : nil
+    column.kind == .timestamp && has(column)
+      ? Timestamp(microseconds: Int64(bitPattern: values[column.rawValue])) : nil
   }
 
   /// The value of a `bool` column, or nil.
   public func bool(_ column: EventColumn) -> Bool? {
-    precondition(column.kind == .bool)
-    return has(column) ? values[column.rawValue] != 0 : nil
+    column.kind == .bool && has(column) ? values[column.rawValue] != 0 : nil
   }
 
   // MARK: - Properties

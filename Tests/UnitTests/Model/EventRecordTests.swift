@@ -60,6 +60,27 @@ import Testing
     #expect(record.withUTF8(.place) { $0?.count } == 0)
   }
 
+  @Test func aColumnOfAnotherKindHasNoValue() {
+    var record = EventRecord()
+    for column in EventColumn.allCases {
+      switch column.kind {
+      case .text: record.set(column, "x")
+      case .float8: record.set(column, 1e300)
+      case .int4, .int2: record.set(column, integer: -1)
+      case .timestamp: record.set(column, .latest)
+      case .bool: record.set(column, true)
+      }
+    }
+    for column in EventColumn.allCases {
+      let kind = column.kind
+      #expect((record.text(column) == nil) == (kind != .text), "\(column)")
+      #expect((record.double(column) == nil) == (kind != .float8), "\(column)")
+      #expect((record.integer(column) == nil) == (kind != .int4 && kind != .int2), "\(column)")
+      #expect((record.timestamp(column) == nil) == (kind != .timestamp), "\(column)")
+      #expect((record.bool(column) == nil) == (kind != .bool), "\(column)")
+    }
+  }
+
   @Test func aRecordHoldsTheExtremesOfEachKind() {
     var record = EventRecord()
     record.set(.felt, integer: Int(Int32.min))
