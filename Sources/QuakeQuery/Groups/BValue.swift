@@ -18,38 +18,6 @@ public struct BValue: Sendable, Hashable {
     case dependsOnCutoff(b: Double, from: Double, other: Double, steady: Double?)
   }
 
-  /// The magnitude of completeness, the middle of a class; nil: the method found none.
-  public let completeness: Double?
-  /// How it was found.
-  public let method: Completeness
-  /// How many events are in this class and above.
-  public let events: Int64
-  /// The average magnitude of these events, by their classes.
-  public let mean: Double?
-  /// The b-value by maximum likelihood for classes (Aki, 1965; Tinti and Mulargia, 1987); nil: `refusal` says why.
-  public let b: Double?
-  /// Its standard error (Shi and Bolt, 1982).
-  public let standardError: Double?
-  /// Why there is no b-value; nil: there is one.
-  public let refusal: Refusal?
-
-  /// No b-value is computed from fewer events.
-  package static let fewestEvents = 50
-}
-
-extension BValue.Refusal {
-  /// The name of the reason in JSON and in SQL.
-  package var name: String {
-    switch self {
-    case .fewEvents: "few-events"
-    case .oneClass: "one-class"
-    case .noStableCutoff: "no-stable-cutoff"
-    case .dependsOnCutoff: "depends-on-cutoff"
-    }
-  }
-}
-
-extension BValue {
   /// How the magnitude of completeness of events is found. A number stands for itself: `completeness: 4.5`.
   public enum Completeness: Sendable, Hashable, ExpressibleByFloatLiteral,
     ExpressibleByIntegerLiteral
@@ -85,6 +53,36 @@ extension BValue {
       case Self.methods[1]: self = .bStability
       default: return nil
       }
+    }
+  }
+
+  /// The magnitude of completeness, the middle of a class; nil: the method found none.
+  public let completeness: Double?
+  /// How it was found.
+  public let method: Completeness
+  /// How many events are in this class and above.
+  public let events: Int64
+  /// The average magnitude of these events, by their classes.
+  public let mean: Double?
+  /// The b-value by maximum likelihood for classes (Aki, 1965; Tinti and Mulargia, 1987); nil: `refusal` says why.
+  public let b: Double?
+  /// Its standard error (Shi and Bolt, 1982).
+  public let standardError: Double?
+  /// Why there is no b-value; nil: there is one.
+  public let refusal: Refusal?
+
+  /// No b-value is computed from fewer events.
+  package static let fewestEvents = 50
+}
+
+extension BValue.Refusal {
+  /// The name of the reason in JSON and in SQL.
+  package var name: String {
+    switch self {
+    case .fewEvents: "few-events"
+    case .oneClass: "one-class"
+    case .noStableCutoff: "no-stable-cutoff"
+    case .dependsOnCutoff: "depends-on-cutoff"
     }
   }
 }
