@@ -11,8 +11,13 @@ struct EventQuerySQL {
   /// The `limit` clause of a page.
   private(set) var limit: SQL = ""
 
-  init(_ query: EventQuery, over connection: Connection) throws {
-    let filter = HistoryConditions(onEventsOf: query.filter)
+  /// - Parameter readsAll: Whether the statement reads all of the events, in whatever order.
+  init(_ query: EventQuery, readsAll: Bool = false, over connection: Connection) throws {
+    let isNow = query.asOf == nil && query.asOfFeed == nil
+    let window = isNow && readsAll ? Self.window(of: query.filter) : nil
+    var rest = query.filter
+    if window != nil { (rest.earliestTime, rest.endTime) = (nil, nil) }
+    let filter = HistoryConditions(onEventsOf: rest)
     if let point = try query.asOf?.resolve(over: connection) {
       past = PastEvents(
         at: point, query.filter, in: filter.cells, codes: filter.codeList ?? query.codes?.list)
@@ -22,8 +27,8 @@ struct EventQuerySQL {
     } else {
       source = query.past.contains(.deleted) ? Self.withDeleted : "quake.quake"
     }
-    let isNow = query.asOf == nil && query.asOfFeed == nil
     conditions = filter.event(alias: "q", isTable: isNow)
+    if let window { conditions.append(window) }
     if let codes = query.codes { conditions.append(codes.condition(alias: "q")) }
     if query.filter.codes == nil, query.codes == nil {
       if !query.past.contains(.superseded) { conditions.append("q.superseded_by is null") }
@@ -39,6 +44,21 @@ struct EventQuerySQL {
                     where t.at >= \(time)::timestamptz)
         """)
     }
+  }
+
+  /// The condition that the origin time is in a filter's window, in two halves, which only a bitmap scan joins.
+  ///
+  /// The planner takes a plain index scan for one pass over the table, because the order of the table is nearly that of
+  /// origin times. But events are revised for months, and in a history of years the blocks of a month are thousands,
+  /// among those of the months after it: one by one from the disk they take four times as long as in their order.
+  private static func window(of filter: EventFilter) -> SQL? {
+    guard let start = filter.earliestTime, let end = filter.endTime, start < end else { return nil }
+    // Each half by itself, as the sum of the two may be too large.
+    let middle = Timestamp(microseconds: start.microseconds / 2 + end.microseconds / 2)
+    return """
+      (q.time >= \(start)::timestamptz and q.time < \(middle)::timestamptz
+       or q.time >= \(middle)::timestamptz and q.time < \(end)::timestamptz)
+      """
   }
 
   /// The events, and those that were deleted and stay so, by whatever statement, as they were before; they count as

@@ -36,7 +36,7 @@ extension EventQuery {
     by key: EventKey, everyType: Bool, over connection: Connection
   ) throws -> Int64 {
     guard key != .type, countsOnlyEarthquakes(everyType) else { return 0 }
-    var selection = try EventQuerySQL(self, over: connection)
+    var selection = try EventQuerySQL(self, readsAll: true, over: connection)
     selection.restrict("not \(sql: EventQuerySQL.isEarthquake)")
     return try selection.asking {
       try connection.row("select count(*) \(sql: selection.text)", as: Int64.self)
@@ -59,7 +59,7 @@ extension EventQuery {
     _ body: (EventGroup) throws -> Void
   ) throws {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
-    var selection = try EventQuerySQL(self, over: connection)
+    var selection = try EventQuerySQL(self, readsAll: true, over: connection)
     if key != .type, countsOnlyEarthquakes(everyType) {
       selection.restrict(EventQuerySQL.isEarthquake)
     }
@@ -101,7 +101,7 @@ extension EventQuery {
     everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
     precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
-    let selection = try EventQuerySQL(self, over: connection)
+    let selection = try EventQuerySQL(self, readsAll: true, over: connection)
     var magnitude: Double?
     if case .magnitude(let value) = completeness { magnitude = value }
     let method = magnitude == nil ? completeness : .maximumCurvature
