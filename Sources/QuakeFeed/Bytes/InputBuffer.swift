@@ -53,7 +53,9 @@ final class InputBuffer {
 
   /// The bytes in memory between two offsets, valid until the next `fill`.
   func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: memory + (range.lowerBound - start), count: range.count)
+    precondition(
+      range.lowerBound >= start && range.upperBound <= end, "these bytes are not in memory")
+    return UnsafeRawBufferPointer(start: memory + (range.lowerBound - start), count: range.count)
   }
 
   /// Reads more; the bytes before `keep` may be dropped. False at the end of the input.

@@ -142,6 +142,38 @@ import Testing
     #expect(try self.contents().records.isEmpty)
   }
 
+  /// Another store serves events that it got from feeds, and some that people have made.
+  @Test func theCodesOfAnotherStoreDoNotDependOnTheFirstRow() throws {
+    var options = FeedReader.Options()
+    options.service = DataCentre(name: "example.org")
+    let header =
+      "#EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|"
+      + "Magnitude|MagAuthor|EventLocationName|EventType\n"
+    let rows = [
+      "X9|2024-01-03T00:00:00|1|2||MN|mynet|MN|X9|||| a place |earthquake\n",
+      "emsc:7|2024-01-02T00:00:00|1|2||EMSC|emsc|EMSC|7|||| a place |earthquake\n",
+      "us7000abcd|2024-01-01T00:00:00|1|2||us|usgs|us|7000abcd|||| a place |earthquake\n",
+    ]
+    let texts = [rows, rows.reversed()].map { header + $0.joined() }
+    for text in texts {
+      let records = try FeedContents(text, options: options).records
+      let events = records.map {
+        "\($0.text(.code) ?? "") \($0.text(.source) ?? ""):\($0.text(.place) ?? "")"
+      }
+      #expect(
+        Set(events) == [
+          "example.org:X9 example.org:a place", "emsc:7 emsc: a place ",
+          "us7000abcd usgs: a place ",
+        ])
+    }
+  }
+
+  /// The header is not in memory any more when the end has been read.
+  @Test func aHeaderAndOnlyCommentsDoNotNameTheCentre() {
+    let text = Self.header + "\n" + String(repeating: "# nothing\n", count: 40_000)
+    #expect(failure(of: text)?.code == .unknownCentre)
+  }
+
   @Test(arguments: [
     ("|2020-01-01|1|2|||||||||", "no code"), ("1||1|2|||||||||", "no time"),
     ("1|2020-13-01|1|2|||||||||", "not a date and time"),

@@ -30,8 +30,10 @@ final class FDSNTextDecoder: FeedDecoder {
   private let options: FeedReader.Options
   /// The column of each field of a row; nil for ignored fields.
   private var fields: [Field?]
-  /// Whether an export of ours has written the text.
+  /// Whether an export of ours has written the text; with `decidesByRow`, the row that was read last.
   private var isExport = false
+  /// Whether each row tells by itself whether it is one of ours: the answer of a service that may be another store's.
+  private let decidesByRow: Bool
   private var scratch: [UInt8] = []
   /// The first row after the header, if it was read early to recognise an export.
   private var pending: LineReader.Line?
@@ -50,10 +52,11 @@ final class FDSNTextDecoder: FeedDecoder {
       preconditionFailure("text is recognised by its header")
     }
     let hasExportHeader = input.bytes(header.range).elementsEqual(Self.exportHeader.utf8)
+    decidesByRow = hasExportHeader && options.centre == nil && options.service != nil
     fields = try Self.fields(of: header, rows)
     columns = Self.columns(of: fields, and: [.source, .netCode])
     let isCentreGiven = options.centre != nil || options.service != nil
-    if hasExportHeader || !isCentreGiven {
+    if !decidesByRow, hasExportHeader || !isCentreGiven {
       pending = try rows.next()
       if let pending {
         if hasExportHeader, isRowOfExport {
@@ -150,6 +153,12 @@ final class FDSNTextDecoder: FeedDecoder {
     var next = pending.take()
     if next == nil { next = try rows.next() }
     guard let row = next else { return nil }
+    if decidesByRow {
+      isExport = isRowOfExport
+      publicID = nil
+      if isExport { rows.keepSpaces(in: row) }
+    }
+    defer { if decidesByRow { rows.trimsFields = true } }
     do throws(Rejection) {
       try decode(into: &record)
     } catch {
@@ -188,7 +197,7 @@ final class FDSNTextDecoder: FeedDecoder {
   }
 
   private func decodeExport(into record: inout EventRecord) throws(Rejection) {
-    for (range, target) in zip(rows.fields, fields) {
+    for (range, target) in zip(rows.fields, Self.exportFields) {
       guard let target else { continue }
       let text = rows.input.bytes(range)
       guard !text.isEmpty else { continue }
@@ -278,12 +287,12 @@ final class FDSNTextDecoder: FeedDecoder {
 /// around them are ignored, and there are no quotes.
 final class FDSNRowReader {
   let input: InputBuffer
-  /// The fields of the row read last.
+  /// The fields of the row read last; none at the end.
   private(set) var fields: [Range<Int>] = []
   private let lines: LineReader
   private var isHeader = true
   /// Whether spaces around a field do not belong to it.
-  private var trimsFields = true
+  var trimsFields = true
 
   /// Reads rows from `position` on.
   init(input: InputBuffer, position: Int, maximumRowBytes: Int) {
@@ -295,6 +304,7 @@ final class FDSNRowReader {
   /// The next row that is neither blank nor a comment, or nil at the end. The first row is the header, which
   /// may look like a comment. Its bytes are valid until the next call.
   func next() throws(FeedError) -> LineReader.Line? {
+    fields.removeAll(keepingCapacity: true)
     while let row = try lines.next() {
       guard let first = input.bytes(row.range).first(where: { !Self.isSpace($0) }) else { continue }
       if first == UInt8(ascii: "#"), !isHeader { continue }
