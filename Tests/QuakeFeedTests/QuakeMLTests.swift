@@ -296,6 +296,28 @@ import Testing
     #expect(first.timestamp(.time)?.description == "2012-04-04T14:21:42.300Z")
   }
 
+  /// ObsPy writes the events first.
+  @Test func originsOfSeisComPMayFollowTheirEvents() throws {
+    func event(_ id: Int, _ origin: String) -> String {
+      """
+      <event publicID="smi:eu.emsc/e/\(id)"><preferredOriginID>\(origin)</preferredOriginID>
+      <originReference>\(origin)</originReference></event>
+      """
+    }
+    let (before, after) = (Self.origin("o1", depth: "1"), Self.origin("o2", depth: "2"))
+    let text = """
+      <seiscomp xmlns="http://geofon.gfz-potsdam.de/ns/seiscomp3-schema/0.11" version="0.11">
+      <EventParameters>\(before)\(event(2, "o2"))\(event(3, "o3"))\(event(1, "o1"))\(after)</EventParameters>
+      </seiscomp>
+      """
+    let contents = try FeedContents(text)
+    #expect(contents.records.compactMap { $0.text(.code) } == ["emsc:1", "emsc:2"])
+    #expect(contents.records.map { $0.double(.depth) } == [1, 2])
+    let reject = try #require(contents.rejects.first)
+    #expect(reject.reason == "The document does not contain the event's origin.")
+    #expect(reject.line == 4 && reject.raw.hasPrefix("<event publicID=\"smi:eu.emsc/e/3\">"))
+  }
+
   @Test(.enabled(if: RealFeeds.folder != nil, "no real feeds in QUAKE_REAL_FEEDS"))
   func aRealDocumentOfSeisComP() throws {
     let file = "other/geonet_sc3ml_2024p344188.xml"

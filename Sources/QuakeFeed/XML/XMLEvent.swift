@@ -37,6 +37,21 @@ struct XMLEvent {
   /// Origins outside the event, by `publicID`: SeisComP's form.
   var originReferences: [Text] = []
 
+  /// Whether it refers to origins, of which the preferred one, or else all, are unknown.
+  func lacksOrigin(in known: [Text: XMLOrigin]) -> Bool {
+    preferredOrigin.isEmpty
+      ? !originReferences.isEmpty && !originReferences.contains { known[$0] != nil }
+      : known[preferredOrigin] == nil
+  }
+
+  /// About its size in memory, in SeisComP's form.
+  var bytes: Int {
+    let texts =
+      [preferredOrigin, preferredMagnitude, type, agency, created, modified] + originReferences
+      + attributes.compactMap { $0 } + descriptions.flatMap { [$0.text, $0.kind] }
+    return texts.reduce(400) { $0 + ($1.isEmpty ? 0 : $1.count + 48) }
+  }
+
   /// The text of an attribute; nil if the event does not have it.
   subscript(attribute: Attribute) -> Text? { attributes[attribute.rawValue] }
 }
@@ -199,7 +214,7 @@ enum XMLLeaf: UInt8 {
 enum XMLDialect {
   /// QuakeML: an event contains its origins and magnitudes, and depths are in metres.
   case quakeML
-  /// SeisComP's XML (SC3ML, SCML): an event refers to origins before it, which contain their magnitudes, and
+  /// SeisComP's XML (SC3ML, SCML): an event refers to origins outside of it, which contain their magnitudes, and
   /// depths are in kilometres.
   case seisComP
 }

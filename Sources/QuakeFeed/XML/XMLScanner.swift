@@ -3,7 +3,7 @@ import Glibc
 
 /// Finds the events in a stream of QuakeML or of SeisComP's XML, with expat.
 ///
-/// It keeps the parts of one event in memory, and in SeisComP's form the origins before the events. A document
+/// It keeps the parts of one event in memory, and in SeisComP's form the origins, and the events before them. A document
 /// type declaration is refused: it could define entities that expand without limit or that name files. So
 /// memory and time are bounded by the length of the document and by the limits here.
 final class XMLScanner {
@@ -12,8 +12,10 @@ final class XMLScanner {
   private static let maximumText = FieldCheck.maximumTextBytes + 1
   /// The most origins, magnitudes and descriptions of one event.
   private static let maximumParts = 10_000
-  /// The most memory for origins that stand before the events.
+  /// The most memory for origins outside of the events, and for events before them.
   private static let maximumOriginBytes = 12 << 20
+  /// How much of a held event a reject keeps.
+  private static let maximumHeldBytes = 1_000
 
   /// The dialect; nil until the root element has been read.
   private(set) var dialect: XMLDialect?
@@ -28,6 +30,15 @@ final class XMLScanner {
   private(set) var origins: [[UInt8]: XMLOrigin] = [:]
   /// Their magnitudes, by `publicID`.
   private(set) var magnitudes: [[UInt8]: XMLMagnitude] = [:]
+  /// Events before their origins, as ObsPy writes them. They are read at the end of the document, the last one first.
+  private var held: [HeldEvent] = []
+
+  private struct HeldEvent {
+    let event: XMLEvent
+    let offset: Int
+    let line: Int
+    let raw: [UInt8]
+  }
 
   private let input: InputBuffer
   private let parser: XML_Parser
@@ -101,7 +112,8 @@ final class XMLScanner {
       switch status {
       case XML_STATUS_SUSPENDED:
         isSuspended = true
-        return true
+        guard dialect == .seisComP, event.lacksOrigin(in: origins) else { return true }
+        hold()
       case XML_STATUS_OK:
         try checkToken()
         var state = XML_ParsingStatus()
@@ -116,7 +128,17 @@ final class XMLScanner {
       default: throw syntaxError()
       }
     }
-    return false
+    guard let last = held.popLast() else { return false }
+    (event, eventOffset, eventLine, raw) = (last.event, last.offset, last.line, last.raw)
+    return true
+  }
+
+  private func hold() {
+    input.eventEnds()
+    let raw = withRaw { Array($0.prefix(Self.maximumHeldBytes)) }
+    keepOutside(event.bytes + raw.count) {
+      held.append(HeldEvent(event: event, offset: eventOffset, line: eventLine, raw: raw))
+    }
   }
 
   private func parseChunk() throws(FeedError) -> XML_Status {
@@ -159,6 +181,7 @@ final class XMLScanner {
 
   /// The event read last as it is written, cut to what a reject keeps.
   func withRaw<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    guard !isFinished else { return raw.withUnsafeBytes(body) }
     let end =
       start + Int(XML_GetCurrentByteIndex(parser)) + Int(XML_GetCurrentByteCount(parser))
     keepRaw(upTo: chunkStart..<min(end, input.end))
@@ -395,7 +418,7 @@ extension XMLScanner {
     guard originBytes <= Self.maximumOriginBytes else {
       return stop(
         error(
-          .featureTooLarge, "\(input.name) has too many origins before its events",
+          .featureTooLarge, "\(input.name) has too many origins outside of its events",
           detail: "All of them have to be kept in memory, which is limited to 12 MiB.",
           hint: "Export it in parts of at most 10,000 events."))
     }
