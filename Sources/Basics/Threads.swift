@@ -40,7 +40,7 @@ package enum DetachedThread {
       }, work.toOpaque())
     guard status == 0 else {
       work.release()
-      throw ThreadError(message: "could not start a thread: \(String(cString: strerror(status)))")
+      throw ThreadError(status)
     }
   }
 }
@@ -53,6 +53,11 @@ package struct ThreadError: ExplainedError {
   package let hint: String? = "The limit on processes of the user or of the service may be too low."
   /// It may work later.
   package let category = ErrorCategory.tryLater
+
+  /// - Parameter status: What `pthread_create` returned.
+  package init(_ status: Int32) {
+    message = "could not start a thread: \(String(cString: strerror(status)))"
+  }
 }
 
 /// Wakes threads that wait in `poll(2)` or `epoll(7)`.
@@ -76,10 +81,11 @@ package final class WakeEvent: Sendable {
     _ = write(descriptor, &one, 8)
   }
 
-  /// Makes it unreadable again.
-  package func lower() {
+  /// Makes it unreadable again. Returns whether it was raised.
+  @discardableResult
+  package func lower() -> Bool {
     var count: UInt64 = 0
-    _ = read(descriptor, &count, 8)
+    return read(descriptor, &count, 8) == 8
   }
 
   /// Waits until it is raised, at most for `duration`; nil: without a limit.

@@ -7,7 +7,8 @@ internal import QuakeModel
 ///
 /// An import that commits once writes in the transaction that is open. An import that commits more than
 /// once has transactions of its own, one at a time on each connection. Two open transactions never hold
-/// the same id. So they do not wait for each other, and the last record of a code wins.
+/// the same id, so that the last record of a code wins. But they may write other stored events that have such an id:
+/// `wait` sees to it that none waits for another.
 final class BulkImport {
   /// A connection with its thread, and what has been done in its open transaction.
   private final class WriterThread {
@@ -16,15 +17,19 @@ final class BulkImport {
     var isOpen = false
     var report = ImportReport()
     var keys: Set<UInt64> = []
+    /// Whether it has work of which the result is not known yet.
+    var isBusy = false
     /// The batch that the thread is writing.
     var batch: RecordBatch?
-    /// Whether the transaction ends with that batch.
+    /// Whether the transaction ends with the present work.
     var ends = false
 
-    init(_ connection: Connection, _ writer: BulkWriter) {
-      thread = ImportThread(connection)
+    init(_ connection: Connection, _ writer: BulkWriter) throws(ThreadError) {
+      thread = try ImportThread(connection)
       self.writer = writer
     }
+
+    deinit { thread.close() }
   }
 
   /// The most memory of all batches together: one for each connection, and the one that is being filled.
@@ -71,8 +76,8 @@ final class BulkImport {
     }
     let copying = BulkWriter.Copying(start: start, first: total, isLate: isLate)
     mostBatchBytes = Self.mostBytes / (connections.count + 1)
-    threads = connections.map { connection in
-      WriterThread(
+    threads = try connections.map { connection in
+      try WriterThread(
         connection,
         BulkWriter(
           ImportMerge(
@@ -80,10 +85,6 @@ final class BulkImport {
             inferred: source.inferredColumns, generated: total.generated, scope: nil),
           importID: total.id ?? 0, start: start, copying: copying))
     }
-  }
-
-  deinit {
-    for thread in threads { thread.thread.close() }
   }
 
   /// Imports the rest of the source, or the part before `shouldStop` ends the import. Returns the counts of
@@ -110,7 +111,7 @@ final class BulkImport {
         total.receiveDuration += MonotonicClock.now() - begun
         total.bytes = reader.source.bytesRead
         let claims = try collectClaims(of: batch, isLast: reader.item == nil)
-        try waitForBatch(of: thread)
+        try wait(for: thread)
         for other in threads where other !== thread && !other.keys.isDisjoint(with: batch.keys) {
           try commit(other)
         }
@@ -120,7 +121,7 @@ final class BulkImport {
       }
       for thread in threads { try commit(thread) }
     } catch {
-      for thread in threads { rollBack(thread) }
+      rollBack()
       throw error
     }
     total.isComplete = reader.item == nil
@@ -170,7 +171,7 @@ final class BulkImport {
     let begins = !thread.isOpen
     let commits = commits
     let before = thread.report
-    thread.isOpen = true
+    (thread.isOpen, thread.isBusy) = (true, true)
     thread.batch = batch
     if case .afterEach(let records) = commits { thread.ends = before.seen + batch.seen >= records }
     if threads.count > 1 { thread.keys.formUnion(batch.keys) }
@@ -204,14 +205,43 @@ final class BulkImport {
     return latest
   }
 
-  /// Waits until the thread has written its batch, and adds up the counts.
-  private func waitForBatch(of thread: WriterThread) throws {
-    guard let batch = thread.batch else { return }
+  /// Waits for the thread's work, and adds up the counts.
+  ///
+  /// The work may wait for an event that another of our transactions has written. That one would go on only afterwards,
+  /// and PostgreSQL would see no deadlock. So the transactions are committed for which somebody waits.
+  private func wait(for thread: WriterThread) throws {
+    while thread.isBusy {
+      if thread.thread.isDone(within: 1000) {
+        try collect(thread)
+        continue
+      }
+      for other in threads where other.isOpen && other.thread.isDone(within: 0) {
+        try collect(other)
+        if other.isOpen, try isAwaited(other.thread.connection) { try commit(other) }
+      }
+    }
+  }
+
+  /// Takes the result of the thread's work, which is done.
+  private func collect(_ thread: WriterThread) throws {
+    guard thread.isBusy else { return }
+    thread.isBusy = false
     if let report = try thread.thread.finish() { thread.report.add(report) }
-    thread.batch = nil
-    batch.removeAll()
-    spare.append(batch)
+    if let batch = thread.batch {
+      thread.batch = nil
+      batch.removeAll()
+      spare.append(batch)
+    }
     if thread.ends { close(thread) }
+  }
+
+  private func isAwaited(_ connection: Connection) throws -> Bool {
+    try connection.row(
+      """
+      select exists (select from pg_catalog.pg_locks l
+                      where not l.granted
+                        and pg_catalog.pg_backend_pid() = any (pg_catalog.pg_blocking_pids(l.pid)))
+      """, as: Bool.self)
   }
 
   private func close(_ thread: WriterThread) {
@@ -224,20 +254,30 @@ final class BulkImport {
 
   /// Ends the thread's transaction. A transaction of the caller stays open.
   private func commit(_ thread: WriterThread) throws {
-    try waitForBatch(of: thread)
+    try wait(for: thread)
     guard thread.isOpen else { return }
-    let latest =
+    let (writer, connection, record) = (thread.writer, thread.thread.connection, record)
+    let (before, commits) = (thread.report, commits)
+    (thread.isBusy, thread.ends) = (true, true)
+    thread.thread.start {
       commits == .onceAtTheEnd
-      ? try thread.writer.finish()
-      : try Self.end(
-        thread.report, ImportReport(), record, thread.writer, thread.thread.connection)
-    thread.report.add(latest)
-    close(thread)
+        ? try writer.finish()
+        : try Self.end(before, ImportReport(), record, writer, connection)
+    }
+    try wait(for: thread)
   }
 
-  private func rollBack(_ thread: WriterThread) {
-    _ = try? thread.thread.finish()
-    if commits != .onceAtTheEnd, thread.isOpen { _ = try? thread.thread.connection.rollback() }
+  /// Rolls the transactions back, each when its work is done: one may have waited for another.
+  private func rollBack() {
+    var rest = threads
+    while !rest.isEmpty {
+      rest.removeAll { thread in
+        guard thread.thread.isDone(within: 20) else { return false }
+        _ = try? thread.thread.finish()
+        if commits != .onceAtTheEnd, thread.isOpen { _ = try? thread.thread.connection.rollback() }
+        return true
+      }
+    }
   }
 }
 

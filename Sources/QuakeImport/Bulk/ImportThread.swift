@@ -1,6 +1,8 @@
+internal import Basics
 internal import Glibc
 internal import Postgres
 internal import QuakeModel
+internal import SwiftOverlayShims  // where this compiler finds the members of timespec
 
 /// A connection with a thread of its own, which does one piece of work at a time while its owner does
 /// something else.
@@ -20,14 +22,18 @@ final class ImportThread: @unchecked Sendable {
   private var isOver = false
   private var thread = pthread_t()
 
-  init(_ connection: Connection) {
+  init(_ connection: Connection) throws(ThreadError) {
     self.connection = connection
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
     changed = .allocate(capacity: 1)
     changed.initialize(to: pthread_cond_t())
-    pthread_cond_init(changed, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(changed, &attributes)
+    pthread_condattr_destroy(&attributes)
     let argument = Unmanaged.passUnretained(self).toOpaque()
     let status = pthread_create(
       &thread, nil,
@@ -35,7 +41,7 @@ final class ImportThread: @unchecked Sendable {
         if let argument { Unmanaged<ImportThread>.fromOpaque(argument).takeUnretainedValue().run() }
         return nil
       }, argument)
-    precondition(status == 0, "could not start a thread: \(String(cString: strerror(status)))")
+    guard status == 0 else { throw ThreadError(status) }
   }
 
   deinit {
@@ -52,6 +58,22 @@ final class ImportThread: @unchecked Sendable {
     work = body
     pthread_cond_broadcast(changed)
     pthread_mutex_unlock(mutex)
+  }
+
+  /// Waits until the work is done, at most so many milliseconds. False: it is not done yet.
+  func isDone(within milliseconds: Int) -> Bool {
+    var deadline = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &deadline)
+    let nanoseconds = deadline.tv_nsec + milliseconds * 1_000_000
+    deadline.tv_sec += nanoseconds / 1_000_000_000
+    deadline.tv_nsec = nanoseconds % 1_000_000_000
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while work != nil {
+      let status = pthread_cond_timedwait(changed, mutex, &deadline)
+      if status == ETIMEDOUT { return work == nil }
+    }
+    return true
   }
 
   /// Waits until the work is done, if there is any. Returns its result, or throws its error.

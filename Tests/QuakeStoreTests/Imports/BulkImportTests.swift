@@ -409,6 +409,40 @@ import Testing
     #expect(try connection.historyFaults() == [])
   }
 
+  /// The stored y has claimed x0 to x5, and z claims y. The transaction of z writes their rows, and so does that of their
+  /// own records, over another connection.
+  @Test func transactionsOfAnImportDoNotWaitForEachOther() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    let xs = (0...5).map { "x\($0)" }
+    func events(_ numbers: Range<Int>, _ magnitude: Double) -> [EventRecord] {
+      numbers.map { EventRecord("e\($0)", magnitude: magnitude) }
+    }
+    let old = events(0..<50_000, 5) + xs.map { EventRecord($0) }
+    _ = try load(old.map { .record($0) }, generated: Self.before, into: connection)
+    let y = EventRecord("y", ids: ",y," + xs.joined(separator: ",") + ",")
+    _ = try load([.record(y)], generated: Self.before, into: connection)
+    #expect(
+      try connection.ask("select count(*) from quake.quake where superseded_by = 'y'") == "6")
+    // What follows the first 20,000 events is written in batches, over each connection in turn. A batch has some thousand
+    // events; of this distance some x are in one of the second connection.
+    var new = events(0..<20_000, 5) + [EventRecord("z", ids: ",z,y,")]
+    for (number, x) in xs.enumerated() {
+      let first = 20_000 + 2_000 * number
+      new += events(first..<first + 2_000, 6) + [EventRecord(x, magnitude: 6)]
+    }
+    new += events(32_000..<50_000, 6)
+    let report = try load(
+      new.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 60_000,
+      helpers: [try database.connect()])
+    #expect(report.seen == 50_007)
+    #expect(
+      try connection.table(
+        "select code, superseded_by from quake.quake where code in ('y', 'z') order by code")
+        == ["y|z", "z|"])
+    #expect(try connection.historyFaults() == [])
+  }
+
   @Test func aBulkImportMergesEventsThatAnotherSessionInserts() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
