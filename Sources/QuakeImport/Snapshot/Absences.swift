@@ -175,8 +175,8 @@ enum AbsenceStatements {
     """
   }
 
-  /// Counts the newer snapshots for events that a late snapshot has inserted: all newer ones lack them.
-  /// Returns the events that were counted, as an array.
+  /// Counts the newer snapshots for events that a late snapshot has inserted: all newer ones lack them, unless an event
+  /// was stored before and SQL has deleted it. Returns the events that were counted, as an array.
   ///
   /// - Parameter codes: The events, as the text of an array.
   static func countForInserted(_ codes: String, asOf: SQL) -> SQL {
@@ -187,6 +187,7 @@ enum AbsenceStatements {
         from quake.quake q
         join quake.import i on i.generated > \(sql: asOf) and \(sql: covering)
        where q.code = any (\(codes)::text[]) and \(sql: AssociationStatements.isOwn("q"))
+         and (select count(distinct v.transaction_id) from quake.quake_version v where v.code = q.code) <= 1
        group by q.code, i.scope
       on conflict do nothing
       returning code

@@ -110,6 +110,18 @@ import Testing
     #expect(try connection.table("select count(*) from quake.absence") == ["0"])
   }
 
+  @Test(arguments: ["truncate quake.quake", "delete from quake.quake"])
+  func eventsThatSQLHasDeletedAreNotMissingInNewerSnapshots(statement: String) throws {
+    for minutes in [0, 20, 40, 60, 80] as [Int64] {
+      try apply(events(Int(-minutes / 10)...60), at: minutes)
+    }
+    try connection.run(statement)
+    // Newer ones had these events.
+    let report = try apply(events(0...60), at: 10) { $0.refusesOlder = false }
+    #expect(report.inserted == 61 && report.withdrawn == 0, "\(report)")
+    #expect(try connection.ask("select count(*) from quake.absence") == "0")
+  }
+
   // MARK: - Bad ones
 
   @Test func anEmptySnapshotIsQuarantined() throws {
