@@ -38,6 +38,9 @@ final class Delivery {
   private let source: any ChangeSource
   private let delivered: DeliveredTransactions
 
+  /// The cursor that is stored; nil if there is none, or not that of this history. After a connection is lost, it tells
+  /// what is still to be stored.
+  private var stored: HistoryCursor?
   /// The cursor after which the history was last requested.
   private var requested = HistoryCursor(token: .beginning)
   private var handled: Int64 = 0
@@ -73,11 +76,14 @@ final class Delivery {
     if let cursor = source.cursor {
       requested = cursor
       try source.resume()
+      if stored == nil { try storeFirst(cursor) }
     } else if let cursor = try cursorStore.load() {
       requested = cursor
       try checkEnd(from: cursor)
       hasLoadedCursor = true
       try source.begin(after: cursor)
+      try cursorStore.confirm(cursor)
+      stored = cursor
     } else {
       try checkEnd(from: nil)
       switch settings.start {
@@ -110,8 +116,14 @@ final class Delivery {
 
   private func begin(after cursor: HistoryCursor) throws {
     requested = cursor
+    stored = nil
     try source.begin(after: cursor)
+    try storeFirst(cursor)
+  }
+
+  private func storeFirst(_ cursor: HistoryCursor) throws {
     try cursorStore.begin(at: cursor)
+    stored = cursor
   }
 
   /// An error about a token with what it means for this watch: which transactions were delivered and are lost, and the
@@ -250,9 +262,14 @@ final class Delivery {
   }
 
   private func handOverToEnd(shouldStop: () -> Bool) throws -> Bool {
-    guard var before = source.cursor, !isEnd(before) else { return false }
+    guard let start = source.cursor else { return false }
+    // Its cursor may not be stored, if the connection was lost.
+    guard !isEnd(start) else {
+      _ = try flushAndStore()
+      return false
+    }
     while true {
-      requested = before
+      requested = source.cursor ?? start
       // If the end time is over before the page is read, the read finds everything committed by then.
       let isOver = isEndTimeOver
       let isAtEnd: Bool
@@ -269,15 +286,14 @@ final class Delivery {
           handled += 1
         }
       } catch is LimitReached {
-        _ = try flushAndStore(since: before)
+        _ = try flushAndStore()
         return false
       }
-      let isComplete = try flushAndStore(since: before)
+      let isComplete = try flushAndStore()
       if handler.openTransaction == nil, isLimitReached || isComplete || shouldStop() {
         return false
       }
       if isAtEnd { return !isOver }
-      before = source.cursor ?? before
     }
   }
 
@@ -333,13 +349,14 @@ final class Delivery {
   /// Flushes the handler. The cursor is stored only when the changes before it have left this process.
   ///
   /// - Returns: Whether the transaction to end with has been read whole.
-  private func flushAndStore(since before: HistoryCursor) throws -> Bool {
+  private func flushAndStore() throws -> Bool {
     guard let cursor = source.cursor else { return false }
     if cursor.changes == 0, heartbeat?.fireIfDue() == true {
       try handler.handle(heartbeat: cursor.token, at: .now())
     }
-    if let flushed = try handler.flush(at: cursor), flushed != before {
+    if let flushed = try handler.flush(at: cursor), flushed != stored {
       try cursorStore.save(flushed)
+      stored = flushed
     }
     return isEnd(cursor)
   }

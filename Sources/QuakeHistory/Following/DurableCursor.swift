@@ -18,6 +18,12 @@ package struct DurableCursor {
     holder = String(UInt64.random(in: .min ... .max), radix: 16)
   }
 
+  /// Whether the name is a consumer's, whose cursor tells what it has been delivered.
+  package func isConsumer(over connection: Connection) throws(PostgresError) -> Bool {
+    try connection.row(
+      "select exists (select from quake.consumer where name = \(name))", as: Bool.self)
+  }
+
   /// Takes the cursor over from any process that has it.
   ///
   /// - Returns: The cursor; nil if the name is new.

@@ -32,6 +32,16 @@ enum CursorStore {
     }
   }
 
+  /// Writes a loaded cursor again to its file: one that cannot be written is an error before anything is handed over.
+  func confirm(_ cursor: HistoryCursor) throws {
+    switch self {
+    case .none: break
+    case .file(let file): try file.save(cursor)
+    case .named(let named): try named.confirm(cursor)
+    case .server(let named): try named.confirm(cursor)
+    }
+  }
+
   /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
     switch self {

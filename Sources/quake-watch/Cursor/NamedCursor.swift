@@ -41,6 +41,11 @@ final class NamedCursor {
   /// says so.
   func load() throws -> HistoryCursor? {
     let connection = try source.connected()
+    guard try !durable.isConsumer(over: connection) else {
+      throw StoreError(
+        .conflict, "\"\(durable.name)\" is a consumer, and no watcher",
+        hint: "Give the watcher another name; \"quake-admin consumers\" lists the consumers.")
+    }
     let stored = try durable.take(over: connection)
     let origin = try durable.origin(over: connection)
     created = origin.cursor
@@ -151,6 +156,9 @@ final class NamedCursor {
     created = made
     try keep(cursor)
   }
+
+  /// Writes a loaded cursor to the witness.
+  func confirm(_ cursor: HistoryCursor) throws { try keep(cursor) }
 
   /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {

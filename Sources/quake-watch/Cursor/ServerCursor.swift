@@ -103,6 +103,12 @@ final class ServerCursor {
     try acknowledgePending()
   }
 
+  /// Writes a loaded cursor to the witness.
+  func confirm(_ cursor: HistoryCursor) throws {
+    witness.note(cursor, of: created)
+    try witness.writePending()
+  }
+
   /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)

@@ -60,6 +60,87 @@ import Testing
     try pool.stop()
   }
 
+  // MARK: Lost connections
+
+  private func watch(_ arguments: [String]) throws -> ToolProcess {
+    try Tools.start(
+      "quake-watch", database.option + ["--name", "n", "--no-witness"] + arguments,
+      folder: folder.path)
+  }
+
+  private func expectStored(_ token: String) throws {
+    let connection = try database.connect()
+    try eventually("the cursor is stored") {
+      try connection.table("select token || '.' || nonce from quake.watcher") == [token]
+    }
+  }
+
+  @Test func aCursorThatCouldNotBeStoredIsStoredOverTheNextConnection() throws {
+    let gate = try Gate(folder.path + "/gate")
+    let watch = try watch(["--exec", "touch begun; read line < gate"])
+    try watch.waitForError("watching after")
+    try database.insert("a")
+    try eventually("the command runs") {
+      FileManager.default.fileExists(atPath: folder.path + "/begun")
+    }
+    try database.psql(
+      """
+      select pg_terminate_backend(pid, 60000) from pg_stat_activity
+       where datname = current_database() and application_name = 'quake-watch';
+      """)
+    try gate.letOneThrough()
+    try watch.waitForError("connected again")
+    // Nothing else is committed.
+    try expectStored(#require(database.tokens().last))
+    watch.signal(SIGTERM)
+    #expect(try watch.exit().status == 0)
+  }
+
+  @Test func theFirstCursorIsStoredAlthoughTheConnectionWasLostMeanwhile() throws {
+    try database.insert("a")
+    try database.psql(
+      """
+      create sequence public.attempt;
+      create function public.lose() returns trigger language plpgsql as $$
+      begin
+        if nextval('public.attempt') = 1 then perform pg_terminate_backend(pg_backend_pid()); end if;
+        return new;
+      end $$;
+      create trigger lose before insert on quake.watcher for each row execute function public.lose();
+      """)
+    let watch = try watch(["--json"])
+    try watch.waitForError("connected again")
+    try expectStored(#require(database.tokens().last))
+    try database.insert("b")
+    #expect(try JSONLine(watch.line()).string("code") == "b")
+    watch.signal(SIGTERM)
+    #expect(try watch.exit().status == 0)
+  }
+
+  @Test func aConsumerIsNoWatcher() throws {
+    try database.psql(
+      """
+      insert into quake.watcher (name, holder, token, nonce, changes) values ('n', 'run', 0, null, 0);
+      insert into quake.consumer (name, sink) values ('n', 'exec siren');
+      """)
+    try database.insert("a")
+    let outcome = try watch(["--json", "--no-follow"]).exit()
+    #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(outcome.errors.contains("\"n\" is a consumer, and no watcher"), "\(outcome.errors)")
+    #expect(try database.value("select holder from quake.watcher") == "run")
+  }
+
+  @Test func aStateFileThatCannotBeWrittenIsAnErrorBeforeAnythingIsHandedOver() throws {
+    try database.insert("a")
+    let file = try folder.write("state", "0\n")
+    // Root may write to any folder, but not beyond this limit.
+    let options = database.option.map { "'\($0)'" }.joined(separator: " ")
+    let outcome = try Tools.shell(
+      "trap '' XFSZ; ulimit -f 0; exec quake-watch \(options) --state '\(file)' --json --no-follow")
+    #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(outcome.errors.contains("could not write state file"), "\(outcome.errors)")
+  }
+
   // MARK: Hot standby
 
   @Test func onAHotStandbyItPollsUntilThatIsPromoted() throws {
