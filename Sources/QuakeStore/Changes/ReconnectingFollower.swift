@@ -59,7 +59,10 @@ final class ReconnectingFollower {
   func readPage(
     waiting: Bool, until deadline: Deadline? = nil, _ body: (Change) throws -> Void
   ) throws -> Bool {
-    try perform { _ in
+    var before: HistoryCursor?
+    return try perform { _ in
+      // Changes that were read before the connection was lost must not wait for later ones.
+      before = before ?? follower.cursor
       while true {
         if follower.isAtEnd {
           guard waiting else { return true }
@@ -68,7 +71,6 @@ final class ReconnectingFollower {
             throw Self.interrupted
           }
         }
-        let before = follower.cursor
         let isAtEnd = try follower.readPage(body)
         if follower.cursor != before { return isAtEnd }
         if isAtEnd, deadline?.hasPassed == true { return true }
