@@ -34,17 +34,28 @@ package final class ServerAlerts {
 
   private let transfer: Transfer
   private let address: ServerAddress
-  private let silence = SilenceLimit()
+  private let silence: SilenceLimit
   private let wake: Int32
   private let reader = JSONReader()
   private var events = EventParser()
+  /// When the last event came; nil before the first.
+  private var lastEvent: Duration?
 
   /// Begins the stream, and waits for the head of the answer.
-  init(_ url: String, of address: ServerAddress, wake: Int32) throws(ServerError) {
+  init(
+    _ url: String, of address: ServerAddress, silence: SilenceLimit, wake: Int32
+  ) throws {
     self.address = address
+    self.silence = silence
     self.wake = wake
     transfer = try Transfer(url, of: address, accept: "text/event-stream")
     while !transfer.head.isComplete { try waitForMore() }
+    guard transfer.head.status != 410 else {
+      throw StoreError(
+        .token(.expired),
+        "server \"\(address.shown)\" does not hold the history any more that the consumer needs next",
+        hint: "\"quake-admin consumers rewind\" moves the consumer to another place.")
+    }
     guard transfer.head.status == 200 else {
       throw ServerAnswer.error(
         transfer.head, ServerAnswer.body(of: transfer, wake: wake), from: address)
@@ -57,6 +68,9 @@ package final class ServerAlerts {
   package func next() throws(ServerError) -> Event {
     while true {
       if let event = try events.next() {
+        let (before, now) = (lastEvent, MonotonicClock.now())
+        lastEvent = now
+        if event.name == "heartbeat", let before { silence.learn(now - before) }
         switch event.name {
         case "heartbeat": return .heartbeat
         case "alert": return .message(try message(event))
@@ -69,7 +83,8 @@ package final class ServerAlerts {
   }
 
   private func waitForMore() throws(ServerError) {
-    switch transfer.wait(until: Deadline(after: silence.duration), wake: wake) {
+    let limit = silence.duration
+    switch transfer.wait(until: Deadline(after: limit), wake: wake) {
     case .progress: break
     case .woken: throw ServerError(.interrupted, "interrupted")
     case .ended:
@@ -78,9 +93,10 @@ package final class ServerAlerts {
           .unavailable, "server \"\(address.shown)\" has ended the stream",
           hint: "Check that quake-serve runs there.")
     case .timedOut:
+      silence.extend()
       throw ServerError(
         .silent,
-        "server \"\(address.shown)\" has sent nothing for \(silence.duration.components.seconds) s",
+        "server \"\(address.shown)\" has sent nothing for \(limit.components.seconds) s",
         hint: "Check that quake-serve runs there and reaches its database, and the network.")
     }
   }

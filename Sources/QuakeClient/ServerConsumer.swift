@@ -17,6 +17,7 @@ package final class ServerConsumer {
 
   private let name: String
   private let address: ServerAddress
+  private let silence = SilenceLimit()
   /// Tells this client from others that use the name.
   private let session = String(UInt64.random(in: .min ... .max), radix: 16)
 
@@ -32,7 +33,10 @@ package final class ServerConsumer {
     case 200:
       if ServerAnswer.isTrue("alert", of: body) { return .alerts }
       return .cursor(try cursor(in: body, isNeeded: false))
-    // No token, no token for consumers, a name that it does not take, or a server of an earlier release.
+    // To do without the consumer would be to hand over other changes than those that it was made for.
+    case 401 where head.value("www-authenticate")?.contains("invalid_token") == true:
+      throw ServerAnswer.error(head, body, from: address)
+    // No token, none for consumers, a name that it does not take, or a server of an earlier release.
     case 400, 401, 403, 404, 405: return .none
     default: throw ServerAnswer.error(head, body, from: address)
     }
@@ -53,11 +57,11 @@ package final class ServerConsumer {
   /// Takes a consumer that is told of earthquakes over from any other client, and begins its stream.
   ///
   /// - Parameter wake: The descriptor that ends a wait when it is readable.
-  package func alerts(wake: Int32) throws(ServerError) -> ServerAlerts {
+  package func alerts(wake: Int32) throws -> ServerAlerts {
     try ServerAlerts(
       address.url(
         "/v1/consumers/\(PercentEncoding.text(name))/changes",
-        [(name: "session", value: session)]), of: address, wake: wake)
+        [(name: "session", value: session)]), of: address, silence: silence, wake: wake)
   }
 
   /// Stores that a message and all before it have been handled.

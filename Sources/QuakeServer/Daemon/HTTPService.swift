@@ -102,8 +102,14 @@ final class HTTPService: Sendable {
           of: headers["authorization"],
           otherwise: "This server takes no edits. Its operator can allow them with --edit-token.")
       case .consumer:
+        let authorization = headers["authorization"]
+        if tokens.allow(authorization) || auditTokens.allow(authorization),
+          !consumerTokens.allow(authorization)
+        {
+          throw HTTPError(403, "The bearer token is not one for consumers.")
+        }
         request.author = try consumerTokens.author(
-          of: headers["authorization"],
+          of: authorization,
           otherwise:
             "This server keeps no consumers. Its operator can allow them with --consumer-token.")
       }

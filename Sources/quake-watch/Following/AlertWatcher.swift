@@ -54,6 +54,8 @@ final class AlertWatcher {
   func run() throws {
     while let consumer, !Signals.stopRequested {
       do {
+        // To open the stream takes the consumer over: not from a client that has taken it meanwhile.
+        if hasBegun { try consumer.acknowledge(nil) }
         return try follow(consumer, try consumer.alerts(wake: Signals.wakeDescriptor))
       } catch let error as ServerError where error.kind == .interrupted {
         Signals.drainWake()

@@ -5,12 +5,14 @@ import Testing
 /// Consumers of `quake-serve` that are told of earthquakes, in conversations that the server keeps.
 @Suite struct HTTPAlertTests {
   private let database: TestDatabase
+  private let folder: TemporaryFolder
   private let options: [String]
 
   private static let key = ["Authorization": "Bearer secret of ann"]
 
   init() throws {
     database = try TestDatabase()
+    folder = try TemporaryFolder()
     let token = try ServerProcess.token("secret of ann", of: "ann")
     options = ["--consumer-token", token, "--heartbeat", "200ms"]
   }
@@ -145,16 +147,49 @@ import Testing
     try server.stop()
   }
 
+  private func startWatch(_ server: ServerProcess, _ arguments: [String] = []) throws -> ToolProcess
+  {
+    let headers = try folder.write("headers", "Authorization: Bearer secret of ann\n")
+    return try Tools.start(
+      "quake-watch",
+      ["--url", server.url, "--header-file", headers, "--name", "duty"] + arguments,
+      environment: ["XDG_STATE_HOME": folder.path + "/state"])
+  }
+
+  @Test func aWatchDoesNotTakeItsConsumerBack() throws {
+    let server = try serve()
+    try make(server)
+    let first = try startWatch(server, ["--json"])
+    try store("a", 5)
+    #expect(try JSONLine(first.line()).string("code") == "a")
+    let second = try startWatch(server, ["--json"])
+    let outcome = try first.exit()
+    #expect(outcome.status == 75 && outcome.output.isEmpty, "\(outcome.errors)")
+    try store("b", 5)
+    #expect(try JSONLine(second.line()).string("code") == "b")
+    second.signal(SIGTERM)
+    #expect(try second.exit().status == 0)
+    try server.stop()
+  }
+
+  @Test func aWatchWhoseHistoryIsGoneSaysHowToGoOn() throws {
+    let server = try serve()
+    try make(server)
+    try store("a", 5)
+    try Tools.succeed(
+      "quake-admin",
+      ["history", "purge", "--before", "0s", "--hold-limit", "0s", "--yes"] + database.option)
+    let outcome = try startWatch(server).exit()
+    #expect(outcome.status == 65 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(outcome.errors.contains("quake-admin consumers rewind"), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("--snapshot"), "\(outcome.errors)")
+    try server.stop()
+  }
+
   @Test func quakeWatchHandsTheMessagesOver() throws {
     let server = try serve()
-    let folder = try TemporaryFolder()
-    let headers = try folder.write("headers", "Authorization: Bearer secret of ann\n")
     func watch(_ arguments: String...) throws -> ToolProcess.Outcome {
-      try Tools.start(
-        "quake-watch",
-        ["--url", server.url, "--header-file", headers, "--name", "duty"] + arguments,
-        environment: ["XDG_STATE_HOME": folder.path]
-      ).exit()
+      try startWatch(server, arguments).exit()
     }
     try make(server)
     try store("a", 5)
