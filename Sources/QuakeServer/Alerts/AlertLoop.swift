@@ -131,16 +131,18 @@ final class AlertLoop {
   /// `POLLRDHUP` of Linux, which Glibc's module lacks: the client has closed its side.
   private static let hangUp: Int16 = 0x2000
 
-  /// Waits until a descriptor is readable, a client's socket takes more or is closed, or something is due.
-  func wait(for wake: Int32) {
+  /// Waits until an event is raised, and lowers it, or until a client's socket takes more or is closed, or something is
+  /// due.
+  func wait(for event: WakeEvent) {
     var sockets = clients.map { client in
       pollfd(
         fd: client.descriptor, events: Self.hangUp | (client.isBlocked ? Int16(POLLOUT) : 0),
         revents: 0)
     }
-    sockets.append(pollfd(fd: wake, events: Int16(POLLIN), revents: 0))
+    sockets.append(pollfd(fd: event.descriptor, events: Int16(POLLIN), revents: 0))
     poll(&sockets, UInt(sockets.count), timeout)
-    if sockets.last?.revents != 0 { hasNews = true }
+    // It may have been raised after that.
+    if event.lower() { hasNews = true }
     let gone = Self.hangUp | Int16(POLLHUP) | Int16(POLLERR)
     for (client, socket) in zip(clients, sockets) where socket.revents & gone != 0 { client.end() }
   }

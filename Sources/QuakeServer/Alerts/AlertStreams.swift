@@ -67,8 +67,7 @@ final class AlertStreams: Sendable {
         }
       }
       count.store(loop.count + arrivals.withLock { $0.count }, ordering: .relaxed)
-      loop.wait(for: event.descriptor)
-      event.lower()
+      loop.wait(for: event)
     }
     loop.endAll()
     for (_, socket) in takeArrivals() { socket.end() }

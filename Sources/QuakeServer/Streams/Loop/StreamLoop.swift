@@ -122,7 +122,7 @@ final class StreamLoop {
   private var timeout: Int32 {
     if !runnable.isEmpty || sweep.left > 0 || beat.left > 0 { return 0 }
     var next = pressure.isSet ? now + 5 : Int64.max
-    if statistics.clients > 0 { next = nextBeat }
+    if statistics.clients > 0 { next = min(next, nextBeat) }
     if statistics.blocked > 0 || longPolls > 0 || !backlogs.isEmpty || cutoff != nil {
       next = min(next, nextTick)
     }
