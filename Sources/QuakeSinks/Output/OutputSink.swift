@@ -46,7 +46,14 @@ private final class OutputAttempt: DeliveryAttempt {
   var deadline: Deadline? { nil }
 
   func advance() -> DeliveryOutcome? {
-    guard takeTurn() else { return nil }
+    guard let isCut = takeTurn() else { return nil }
+    if isCut {
+      switch [UInt8(ascii: "\n")].withUnsafeBytes({ output.write($0) }) {
+      case .written(0), .full: return nil
+      case .written: Self.turn.withLock { $0.isCut = false }
+      case .failed(let error): return ended(error)
+      }
+    }
     while count < bytes.count {
       let result = bytes.withUnsafeBytes {
         output.write(UnsafeRawBufferPointer(rebasing: $0[count...]))
@@ -54,27 +61,28 @@ private final class OutputAttempt: DeliveryAttempt {
       switch result {
       case .written(let written): count += written
       case .full: return nil
-      case .failed(let error):
-        leaveTurn(isCut: false)
-        return .ended(error)
+      case .failed(let error): return ended(error)
       }
     }
     leaveTurn(isCut: false)
     return .delivered
   }
 
+  private func ended(_ error: OutputError) -> DeliveryOutcome {
+    leaveTurn(isCut: false)
+    return .ended(error)
+  }
+
   func cancel() { leaveTurn(isCut: count > 0) }
 
-  private func takeTurn() -> Bool {
+  /// Begins, or goes on.
+  ///
+  /// - Returns: Whether the line before has no end; nil: another attempt has its turn.
+  private func takeTurn() -> Bool? {
     Self.turn.withLock { turn in
-      guard turn.owner == nil || turn.owner == ObjectIdentifier(self) else { return false }
+      guard turn.owner == nil || turn.owner == ObjectIdentifier(self) else { return nil }
       turn.owner = ObjectIdentifier(self)
-      if turn.isCut {
-        let isWritten = [UInt8(ascii: "\n")].withUnsafeBytes { output.write($0) } == .written(1)
-        turn.isCut = !isWritten
-        return isWritten
-      }
-      return true
+      return turn.isCut
     }
   }
 

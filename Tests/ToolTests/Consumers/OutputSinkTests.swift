@@ -66,6 +66,24 @@ import Testing
     close(writing)
   }
 
+  @Test func aReaderThatHasGoneAfterALineThatWasCutEndsTheProgram() throws {
+    let (reading, writing) = try pipe()
+    defer { close(writing) }
+    var plan = OutputPlan()
+    plan.descriptor = writing
+    let driver = SinkDriver(plan)
+    let attempt = driver.sink.begin([try long("a")])
+    #expect(attempt.advance() == nil)
+    attempt.cancel()
+    close(reading)
+    let outcome = driver.sink.begin([try .example()]).advance()
+    guard case .ended(let error) = outcome else {
+      Issue.record("it did not end")
+      return
+    }
+    #expect(error as? OutputError == .closed)
+  }
+
   @Test func aReaderThatHasGoneEndsTheProgram() throws {
     let (reading, writing) = try pipe()
     close(reading)
