@@ -296,15 +296,19 @@ extension ConsumerStore {
 
   /// Variables as lines `NAME=value`.
   static func text(of variables: [Message.Variable]) -> String {
-    variables.map { "\($0.name)=\($0.value.replacing("\n", with: " "))" }.joined(separator: "\n")
+    variables.map { variable in
+      let value = variable.value.unicodeScalars.map { $0 == "\n" ? " " : Character($0) }
+      return "\(variable.name)=\(String(value))"
+    }.joined(separator: "\n")
   }
 
   /// The variables of such lines.
   static func variables(_ text: String) -> [Message.Variable] {
-    text.split(separator: "\n").map { line in
-      let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    // Byte by byte: "=" and a combining character after it are one Character.
+    text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
+      let name = line.prefix { $0 != UInt8(ascii: "=") }
       return Message.Variable(
-        name: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : "")
+        name: String(Substring(name)), value: String(Substring(line.dropFirst(name.count + 1))))
     }
   }
 

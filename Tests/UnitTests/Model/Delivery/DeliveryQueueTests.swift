@@ -36,6 +36,14 @@ struct DeliveryQueueTests {
     return decisions
   }
 
+  @Test func variablesAreStoredAsTheyAre() {
+    let values = ["", "a=b", "=", "\u{301}x", "a\r\nb", "a\nb"]
+    let variables = values.map { Message.Variable(name: "QUAKE_PLACE", value: $0) }
+    let read = ConsumerStore.variables(ConsumerStore.text(of: variables))
+    #expect(read.map(\.name) == variables.map(\.name))
+    #expect(read.map(\.value) == ["", "a=b", "=", "\u{301}x", "a\r b", "a b"])
+  }
+
   @Test mutating func pausesGrowToTenMinutesAndAreNotAllTheSame() throws {
     var queue = queue("a")
     var now = start
