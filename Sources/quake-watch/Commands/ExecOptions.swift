@@ -78,7 +78,7 @@ struct CommandVariables {
     .init("QUAKE_URL", "set for commands: the event's page, an http or https address; else unset"),
     .init(
       "QUAKE_TEXT",
-      "set for commands: the line that is printed without --exec, with the time in UTC"),
+      "set for commands: the line that is printed without --exec, with the exact time"),
     .init(
       "QUAKE_HELD_BACK",
       "set for commands: how many changes --limit-rate held back since the command before; else unset"

@@ -225,16 +225,16 @@ extension ConsumerLoop {
       guard case .token = error.kind else { throw error }
       let members = group.members.filter { $0.seen == first && $0.group == group.id }
       for consumer in members { stop(consumer, because: error) }
-      try store.note("\(error)", of: members.map(\.name), over: connection)
+      try store.note("\(error.message); \(Self.advice)", of: members.map(\.name), over: connection)
     }
   }
+
+  private static let advice = "\"quake-admin consumers rewind\" moves it to another place"
 
   private func stop(_ consumer: Consumer, because error: StoreError) {
     consumer.place = .stopped
     diagnostics.error(
       "consumer \"\(consumer.name)\" cannot continue: \(error.message)",
-      hints: [
-        "\"quake-admin consumers rewind\" moves it to another place; the other consumers go on."
-      ])
+      hints: [Self.advice + "; the other consumers go on."])
   }
 }

@@ -12,7 +12,7 @@ struct RunCommand {
     "run", purpose: "deliver changes and alerts to the consumers of a configuration file",
     discussion: """
       A section [consumer NAME] of the file names what a consumer wants, and where its messages go: a command, \
-      standard output or a webhook. What it owes is in the database until the receiver has taken it, also \
+      standard output, a webhook or an MQTT broker. What it owes is in the database until the receiver has taken it, also \
       over crashes of this program, of the server and of the receiver. docs/consumers.md lists the keys.
 
       SIGHUP reads the file anew: it adds, changes and ends consumers, and does not touch the others. SIGTERM and \
@@ -28,7 +28,7 @@ struct RunCommand {
         help: "the file of the witness; by default one in the user's state folder"),
       .toggle(
         "witness", initially: true,
-        help: "keep a witness, which notices that a restore has lost what was delivered"),
+        help: "keep no witness, which notices that a restore has lost what was delivered"),
       CommandConfiguration.option,
     ],
     examples: [
