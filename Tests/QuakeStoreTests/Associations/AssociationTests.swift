@@ -56,6 +56,20 @@ import Testing
     #expect(try world.earthquakes() == ["us1 emsc1", "us2 emsc2"])
   }
 
+  @Test func windowsIncludeTheirEdgesAndStatusesMayBeInCapitals() throws {
+    for (number, magnitude) in [3.4, 3.5, 3.6].enumerated() {
+      let seconds = Double(number) * 1000
+      var usgs = Self.usgs("us\(number)", seconds)
+      usgs.magnitude = magnitude
+      try load(usgs, Self.emsc("emsc\(number)", seconds, magnitude: magnitude + 1.5))
+    }
+    var automatic = Self.usgs("us9", 9000)
+    automatic.status = "AUTOMATIC"
+    try load(automatic, Self.emsc("emsc9", 9020))
+    #expect(
+      try world.earthquakes() == ["us0 emsc0", "us1 emsc1", "us2 emsc2", "us9 emsc9"])
+  }
+
   @Test func anAssociationNeverJoinsTwoEventsOfOneSource() throws {
     try load(Self.usgs(), Self.usgs("us2", 1), Self.usgs("us3", 2))
     #expect(try world.earthquakes() == [])
