@@ -234,7 +234,9 @@ struct FDSNArea {
       }
     }
     let circle = [self["latitude"], self["longitude"], greatestDegrees]
-    if circle.contains(where: { $0 != nil }), circle.contains(where: { $0 == nil }) {
+    // USGS's service leaves out a least radius without the others, and answers with all events.
+    let isCircle = leastDegrees > 0 || circle.contains { $0 != nil }
+    if isCircle, circle.contains(where: { $0 == nil }) {
       throw HTTPError(
         400,
         "Invalid area-circle parameter combination.\nlatitude, longitude, and maxradius must all be specified for area-circle."
@@ -286,7 +288,10 @@ struct FDSNArea {
     let (west, east) = (self["minlongitude"] ?? -180, self["maxlongitude"] ?? 180)
     if east - west >= 360 { return (-180, 180) }
     func turned(_ degrees: Double) -> Double {
-      degrees < -180 ? degrees + 360 : degrees > 180 ? degrees - 360 : degrees
+      guard abs(degrees) > 180 else { return degrees }
+      // 255.64 - 360 is a little less than -104.36 in binary, and edges belong to the box.
+      let other = degrees < 0 ? degrees + 360 : degrees - 360
+      return (other * 1e9).rounded() / 1e9
     }
     guard self["minlongitude"] != nil, self["maxlongitude"] != nil else { return (west, east) }
     return (turned(west), turned(east))

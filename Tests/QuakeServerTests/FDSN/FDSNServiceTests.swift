@@ -23,7 +23,7 @@ import Testing
         ('us2', 'us', '2', 'usgs', 'earthquake', 'REVIEWED', 4.5, 'mb', 'Tonga', '2024-01-02T00:00:00Z',
          '2024-02-02Z', -175, -20, 10, null, null, null, null, 312, 90, ',us2,', ',us,', ',origin,'),
         ('ci3', 'ci', '3', 'usgs', 'quarry blast', 'automatic', 1.2, 'ml', 'Mojave',
-         '2024-01-03T12:00:00.5Z', '2024-02-03Z', -117, 35, -1.5, 2, 2.0, null, 'green', 22, 200, ',ci3,',
+         '2024-01-03T12:00:00.5Z', '2024-02-03Z', -117.36, 35, -1.5, 2, 2.0, null, 'green', 22, 200, ',ci3,',
          ',ci,', ',origin,'),
         ('emsc:4', 'GFZ', '4', 'emsc', null, null, null, null, 'Off "coast"', '2024-01-04Z', null, 0, 0, null,
          null, null, null, null, null, null, null, null, null),
@@ -56,7 +56,7 @@ import Testing
     ("end=9999-12-31T23:59:59.999999", "emsc:4 ci3 us2 us1"),
     ("minlongitude=170&maxlongitude=190", "us2 us1"), ("minlon=-190&maxlon=-170", "us2 us1"),
     ("minlon=181&maxlon=190", "us2"), ("minlon=-182&maxlon=-180.4", "us1"),
-    ("minlon=-180&maxlon=-170", "us2"),
+    ("minlon=-180&maxlon=-170", "us2"), ("minlon=200&maxlon=242.64", "ci3"),
     ("minlongitude=-180&maxlongitude=180&minlatitude=-90&maxlatitude=90", "emsc:4 ci3 us2 us1"),
     ("minlat=0", "emsc:4 ci3"), ("maxlat=-19", "us2"), ("minlon=0", "emsc:4 us1"),
     ("minlon=181&maxlon=", ""),
@@ -151,6 +151,7 @@ import Testing
     ),
     (400, "maxradius=1", "must all be specified"),
     (400, "lat=0&lon=0&maxradius=1&maxradiuskm=1", "can not both be"),
+    (400, "minradiuskm=3000", "must all be specified"),
     (
       400, "lat=0&lon=0&minradius=1&maxradius=1&minradiuskm=1",
       "minradius and minradiuskm can not both"
