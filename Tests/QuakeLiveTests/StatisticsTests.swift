@@ -132,5 +132,11 @@ import Testing
     let wide = try await database.live.groups(EventQuery(), by: .magnitude(classWidth: 1))
     #expect(wide.map(\.summary.count) == [1, 2, 5, 1, 1, 1])
     #expect(wide.map(\.cumulative) == [10, 9, 7, 2, 1, nil])
+    // Whole classes of 0.1 would be unequal.
+    let quarters = try await database.live.groups(
+      EventQuery(), by: .magnitude(classWidth: 0.25))
+    #expect(
+      quarters.map(\.key).dropLast() == [-0.25, 0, 0.75, 1, 1.25, 2.25, 4.75].map { .number($0) })
+    #expect(quarters.map(\.summary.count) == [2, 1, 1, 3, 1, 1, 1, 1])
   }
 }

@@ -300,7 +300,8 @@ public enum EventKey: Sendable, Hashable {
   /// The month of the origin time in UTC.
   case month
   /// Classes of the magnitude of this width. A class of 0.1 has the magnitudes that are nearest to it, as that of
-  /// the b-value; wider ones consist of whole classes of 0.1, and have the magnitude of the lowest.
+  /// the b-value; wider ones consist of whole classes of 0.1, and have the magnitude of the lowest. Those that cannot,
+  /// such as of 0.25, begin at multiples of their width.
   case magnitude(classWidth: Double)
 
   /// A value of the key.
@@ -333,6 +334,13 @@ public enum EventKey: Sendable, Hashable {
     case .month: return "pg_catalog.date_trunc('month', \(sql: alias).time, 'UTC')"
     case .magnitude(let classWidth):
       let width: SQL = "\(classWidth)::float8"
+      let tenths = classWidth * 10
+      guard tenths < 1 || abs(tenths - tenths.rounded()) < 1e-9 else {
+        return """
+          (pg_catalog.round((pg_catalog.floor(\(sql: alias).magnitude / \(sql: width) + 1e-9) \
+          * \(sql: width))::numeric, 6))::float8
+          """
+      }
       let least: SQL = "least(\(sql: width), 0.1)"
       // The small numbers make up for multiples that are no binary fractions, such as 0.3 with a width of 0.1.
       let fine: SQL = "pg_catalog.floor(\(sql: alias).magnitude / \(sql: least) + 0.5 + 1e-9)"
