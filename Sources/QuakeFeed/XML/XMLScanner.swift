@@ -30,7 +30,7 @@ final class XMLScanner {
   private(set) var origins: [[UInt8]: XMLOrigin] = [:]
   /// Their magnitudes, by `publicID`.
   private(set) var magnitudes: [[UInt8]: XMLMagnitude] = [:]
-  /// Events before their origins, as ObsPy writes them. They are read at the end of the document, the last one first.
+  /// Events before their origins, as ObsPy writes them. They are read at the end of the document.
   private var held: [HeldEvent] = []
 
   private struct HeldEvent {
@@ -125,6 +125,7 @@ final class XMLScanner {
             detail: "Its root element has no child \"eventParameters\".")
         }
         isFinished = true
+        held.reverse()
       default: throw syntaxError()
       }
     }

@@ -215,7 +215,8 @@ final class BulkImport {
         try collect(thread)
         continue
       }
-      for other in threads where other.isOpen && other.thread.isDone(within: 0) {
+      for other in threads
+      where other !== thread && other.isOpen && other.thread.isDone(within: 0) {
         try collect(other)
         if other.isOpen, try isAwaited(other.thread.connection) { try commit(other) }
       }
