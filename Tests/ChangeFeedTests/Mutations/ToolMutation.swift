@@ -21,13 +21,15 @@ struct ToolMutation {
       Edit(
         file: "Sources/quake-watch/Delivery.swift",
         text: """
-              if let flushed = try handler.flush(at: cursor), flushed != before {
+              if let flushed = try handler.flush(at: cursor), flushed != stored {
                 try cursorStore.save(flushed)
+                stored = flushed
               }
 
           """,
         replacement: """
-              if cursor != before { try cursorStore.save(cursor) }
+              if cursor != stored { try cursorStore.save(cursor) }
+              stored = cursor
               _ = try handler.flush(at: cursor)
 
           """)
