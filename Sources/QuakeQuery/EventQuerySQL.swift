@@ -50,7 +50,7 @@ struct EventQuerySQL {
   ///
   /// The planner takes a plain index scan for one pass over the table, because the order of the table is nearly that of
   /// origin times. But events are revised for months, and in a history of years the blocks of a month are thousands,
-  /// among those of the months after it: one by one from the disk they take four times as long as in their order.
+  /// among those of the months after it: one by one from the disk they take three times as long as in their order.
   private static func window(of filter: EventFilter) -> SQL? {
     guard let start = filter.earliestTime, let end = filter.endTime, start < end else { return nil }
     // Each half by itself, as the sum of the two may be too large.
