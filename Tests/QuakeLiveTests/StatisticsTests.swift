@@ -108,6 +108,27 @@ import Testing
     #expect(try await live.groups(EventQuery(), by: .place, everyType: true).count == 2)
   }
 
+  /// A window of about a month is asked for in two halves.
+  @Test(arguments: [1, 20, 30, 40, 400])
+  func aWindowHasItsBeginningAndNotItsEnd(days: Int64) async throws {
+    let start = Timestamp(microseconds: 1_700_000_000_000_001)
+    let length = days * 86_400_000_000
+    let connection = try database.test.connect()
+    for offset in [-1, 0, length / 2 - 1, length / 2, length - 1, length] {
+      try connection.run(
+        """
+        insert into quake.quake (code, magnitude, time)
+        values ('e\(offset)', 1, '\(Timestamp(microseconds: start.microseconds + offset))')
+        """)
+    }
+    var filter = EventFilter()
+    (filter.earliestTime, filter.endTime) =
+      (start, Timestamp(microseconds: start.microseconds + length))
+    #expect(try await database.live.statistics(EventQuery(filter)).summary.count == 4)
+    let groups = try await database.live.groups(EventQuery(filter), by: .type)
+    #expect(groups.map(\.summary.count) == [4])
+  }
+
   @Test func theClassesOfGroupsAreThoseOfTheBValue() async throws {
     let values = [0.95, 1.0, 1.04, 1.05, 1.25, -0.05, -0.15, 0.04, 2.35, 4.96]
     try database.test.psql(

@@ -60,7 +60,7 @@ final class ImportThread: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
-  /// Waits until the work is done, at most so many milliseconds. False: it is not done yet.
+  /// Waits for the work, at most for the given time. Returns whether it is done.
   func isDone(within milliseconds: Int) -> Bool {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)

@@ -5,8 +5,8 @@ import QuakeSinks
 import TestSupport
 import Testing
 
-/// Messages on standard output.
-@Suite struct OutputSinkTests {
+/// Messages on standard output. One test at a time, because all attempts of a process take turns.
+@Suite(.serialized) struct OutputSinkTests {
   /// A pipe, whose reader decides when it reads.
   private func pipe() throws -> (reading: Int32, writing: Int32) {
     signal(SIGPIPE, SIG_IGN)
@@ -48,15 +48,21 @@ import Testing
     #expect(String(decoding: text, as: UTF8.self) == [a, a, b, b, ""].joined(separator: "\n"))
   }
 
-  @Test func theNextLineBeginsAfterOneThatWasCut() throws {
-    let (reading, writing) = try pipe()
-    defer { close(reading) }
+  /// A driver whose last line was cut.
+  private func cutLine(to writing: Int32) throws -> SinkDriver {
     var plan = OutputPlan()
     plan.descriptor = writing
     let driver = SinkDriver(plan)
     let attempt = driver.sink.begin([try long("a")])
     #expect(attempt.advance() == nil)
     attempt.cancel()
+    return driver
+  }
+
+  @Test func theNextLineBeginsAfterOneThatWasCut() throws {
+    let (reading, writing) = try pipe()
+    defer { close(reading) }
+    let driver = try cutLine(to: writing)
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     #expect(read(reading, &buffer, buffer.count) > 0)
     let message = try Message.example()
@@ -69,12 +75,7 @@ import Testing
   @Test func aReaderThatHasGoneAfterALineThatWasCutEndsTheProgram() throws {
     let (reading, writing) = try pipe()
     defer { close(writing) }
-    var plan = OutputPlan()
-    plan.descriptor = writing
-    let driver = SinkDriver(plan)
-    let attempt = driver.sink.begin([try long("a")])
-    #expect(attempt.advance() == nil)
-    attempt.cancel()
+    let driver = try cutLine(to: writing)
     close(reading)
     let outcome = driver.sink.begin([try .example()]).advance()
     guard case .ended(let error) = outcome else {
