@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <strings.h>
 
 typedef enum MHD_Result (*queue_function)(struct MHD_Connection *, unsigned int,
                                           struct MHD_Response *);
@@ -41,4 +42,24 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned i
   if (!refusal || !info || !info->socket_context) return queue(connection, status, response);
   refusal(info->socket_context, status);
   return MHD_NO;  // the library closes the connection
+}
+
+typedef enum MHD_Result (*lookup_function)(struct MHD_Connection *, enum MHD_ValueKind, const char *,
+                                           size_t, const char **, size_t *);
+
+// libmicrohttpd copies the cookies of a request and parses them, in the little memory that a connection has, though
+// nothing here reads them: ten cookies of other programs on the same host would leave no room for an answer. It looks for
+// them with this function of its interface; version 1 does not, and parses them.
+enum MHD_Result MHD_lookup_connection_value_n(struct MHD_Connection *connection,
+                                              enum MHD_ValueKind kind, const char *key,
+                                              size_t key_size, const char **value,
+                                              size_t *value_size) {
+  static _Atomic(lookup_function) original;
+  if (kind == MHD_HEADER_KIND && key_size == 6 && key && strncasecmp(key, "Cookie", 6) == 0) return MHD_NO;
+  lookup_function function = atomic_load_explicit(&original, memory_order_relaxed);
+  if (!function) {
+    function = (lookup_function)dlsym(RTLD_NEXT, "MHD_lookup_connection_value_n");
+    atomic_store_explicit(&original, function, memory_order_relaxed);
+  }
+  return function ? function(connection, kind, key, key_size, value, value_size) : MHD_NO;
 }

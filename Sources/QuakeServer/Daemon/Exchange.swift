@@ -26,6 +26,8 @@ final class Exchange: Sendable {
     var match: RouteTable.Match?
     /// The error in the header, which is sent when the body has been read.
     var failure: HTTPError?
+    /// How many fields its header has.
+    var fieldCount = 0
     /// Whether its body comes in chunks.
     var isChunked = false
     var bodySize = 0

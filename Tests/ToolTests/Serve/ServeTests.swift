@@ -84,6 +84,20 @@ private let hasIPv6: Bool = {
       let answer = try server.get("/v1/quakes?" + String(repeating: "a=1&", count: count))
       #expect(answer.status == 400, "\(count)")
     }
+    // libmicrohttpd has read on after a refusal, and ended the program.
+    for count in stride(from: 1_450, to: 2_100, by: 50) {
+      let target = "/?" + String(repeating: "a&", count: count)
+      #expect(try server.get(target).status == 414, "\(count)")
+    }
+    // There is memory for the answer, or the answer says that there is none.
+    for count in stride(from: 4, to: 60, by: 4) {
+      let cookies = (1...count).map { "cookie\($0)=" + String(repeating: "a", count: 52) }
+      let status = try server.get("/", ["Cookie": cookies.joined(separator: "; ")]).status
+      #expect(count <= 24 ? status == 200 : [200, 431].contains(status), "\(count): \(status)")
+      let fields = (1...count).map { ("X-\($0)", "some value") }
+      let other = try server.get("/", Dictionary(uniqueKeysWithValues: fields)).status
+      #expect(count <= 32 ? other == 200 : [200, 431].contains(other), "\(count): \(other)")
+    }
     #expect(
       try server.get("/healthz", ["Cookie": String(repeating: "a", count: 100_000)]).status == 431)
     let body = try server.request("POST", "/healthz", ["Content-Length": "1000000"])

@@ -83,7 +83,9 @@ func beginRequest(
   guard let target, let connection else { return nil }
   let record = record(of: connection)
   if strlen(target) > longestTarget {
-    // Beside a longer one libmicrohttpd lacks the memory for an answer, and closes the connection without one.
+    // Beside a longer one libmicrohttpd lacks the memory for an answer, and closes the connection without one. It reads
+    // on nevertheless.
+    hideQuery(target)
     record?.refuse(HTTPError(414, "The address of the request is too long."))
     return nil
   }
@@ -98,8 +100,8 @@ func beginRequest(
 /// Keeps libmicrohttpd from parsing the query of a target, which lies in its own buffer for the connection.
 ///
 /// It would store each parameter in the connection's memory. When that is full, version 0.9.75 loses the error
-/// that it has begun to send, and the client never gets an answer. Nothing reads the library's form of the target
-/// later.
+/// that it has begun to send, and the client never gets an answer; if the error is refused, it ends the connection, goes
+/// on with it, and so ends the program. Nothing reads the library's form of the target later.
 private func hideQuery(_ target: UnsafePointer<CChar>) {
   guard let mark = strchr(target, 0x3F), mark[1] != 0 else { return }
   // The text of the query is empty.
@@ -208,6 +210,7 @@ private func readHeader(
     state.request = request
     state.match = match
     state.failure = problem.map { HTTPError(400, $0, ["Connection": "close"]) } ?? failure
+    state.fieldCount = header.fields.fields.count
     state.isChunked = header.fields["transfer-encoding"] != nil
     state.phase = .reading
   }
@@ -291,6 +294,13 @@ private func queue(
   // The library also reads chunks whose lines end without a carriage return, where a proxy may see another end of the
   // body. What follows one is not read.
   if isChunked { reply.headers.appendIfAbsent("Connection", "close") }
+  guard hasMemory(for: reply, to: exchange, on: connection, context) else {
+    record(of: connection)?.refuse(
+      HTTPError(
+        431, "The header of the request is too long: it leaves no memory for that of an answer."))
+    exchange.state.withLock { $0.status = 431 }
+    return .NO
+  }
   guard let made = makeResponse(reply, exchange, connection, context) else { return .NO }
   defer { MHD_destroy_response(made) }
   for field in reply.headers.fields {
@@ -309,6 +319,22 @@ private func queue(
   let isQueued = quake_mhd_queue_response(
     UnsafeMutableRawPointer(connection), UInt32(reply.status), UnsafeMutableRawPointer(made))
   return isQueued == 0 ? .NO : .YES
+}
+
+/// Whether the header of an answer fits into the connection's memory, beside that of the request. If it does not,
+/// libmicrohttpd closes the connection without a word.
+private func hasMemory(
+  for reply: Reply, to exchange: Exchange, on connection: OpaquePointer,
+  _ context: MicrohttpdContext
+) -> Bool {
+  // What the library takes for a field of a request, and adds to an answer: the status, the date, the length.
+  let (perField, added) = (64, 192)
+  let received =
+    quake_mhd_header_size(connection) + exchange.state.withLock { $0.fieldCount } * perField
+  let sent = reply.headers.fields.reduce(added) {
+    $0 + $1.name.utf8.count + $1.value.utf8.count + 4
+  }
+  return received + sent <= context.connectionMemory
 }
 
 private func makeResponse(

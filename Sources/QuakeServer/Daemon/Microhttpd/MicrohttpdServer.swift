@@ -14,7 +14,7 @@ final class MicrohttpdServer: Sendable {
     var mostConnections = 20_000
     /// How long a client may take to send a request, and to read a part of an answer.
     var requestTimeout = Duration.seconds(60)
-    /// Memory for the header of a request, per connection. Idle streams cost little more than this.
+    /// Memory for the header of a request and of its answer, per connection. Idle streams cost little more than this.
     var connectionMemory = 4096
     /// Threads that read and write connections.
     var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -28,7 +28,7 @@ final class MicrohttpdServer: Sendable {
   init(
     _ settings: Settings, listening: Int32, service: HTTPService, connections: OpenConnections
   ) throws(HTTPServerError) {
-    context = MicrohttpdContext(service, connections, requestTimeout: settings.requestTimeout)
+    context = MicrohttpdContext(service, connections, settings)
     var options = quake_mhd_options()
     options.flags =
       MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
@@ -96,13 +96,17 @@ struct HTTPServerError: ExplainedError {
 final class MicrohttpdContext: Sendable {
   let service: HTTPService
   let requestTimeout: Duration
+  let connectionMemory: Int
   let connections: OpenConnections
   let suspended = SuspendedConnections()
 
-  init(_ service: HTTPService, _ connections: OpenConnections, requestTimeout: Duration) {
+  init(
+    _ service: HTTPService, _ connections: OpenConnections, _ settings: MicrohttpdServer.Settings
+  ) {
     self.service = service
     self.connections = connections
-    self.requestTimeout = requestTimeout
+    requestTimeout = settings.requestTimeout
+    connectionMemory = settings.connectionMemory
   }
 }
 
