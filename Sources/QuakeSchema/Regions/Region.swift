@@ -1,6 +1,19 @@
 internal import Basics
 package import Postgres
-internal import QuakeModel
+package import QuakeModel
+
+/// What is wrong between a region and its centre.
+package struct RegionFaults: Sendable {
+  /// Each for a person, such as "quake_region lacks quake.tombstone".
+  package private(set) var descriptions: [String] = []
+  /// Whether changes of the centre may never have arrived, so that only a new copy helps.
+  package private(set) var losesChanges = false
+
+  fileprivate mutating func add(_ description: String, losesChanges: Bool) {
+    descriptions.append(description)
+    self.losesChanges = self.losesChanges || losesChanges
+  }
+}
 
 /// A database as a region, or as the centre of regions.
 package struct Region: Sendable {
@@ -38,6 +51,107 @@ package struct Region: Sendable {
       select subconninfo from pg_subscription
        where subname = \(slot) and subdbid = (select oid from pg_database where datname = current_database())
       """, as: String.self)
+  }
+
+  /// Whether another database reads the slot of this region. Then this one is a copy of the region, as a restored backup
+  /// is, which has the subscription as well.
+  package func isReadElsewhere(
+    than connection: Connection, at centre: Connection
+  ) throws(PostgresError) -> Bool {
+    guard
+      try centre.firstRow(
+        "select active from pg_replication_slots where slot_name = \(slot)", as: Bool.self) == true
+    else { return false }
+    return try !connection.row(
+      """
+      select exists (select from pg_stat_subscription w join pg_subscription s on s.oid = w.subid
+                      where s.subname = \(slot) and w.pid is not null
+                        and s.subdbid = (select oid from pg_database where datname = current_database()))
+      """, as: Bool.self)
+  }
+
+  /// The error where `isReadElsewhere` says so.
+  package func isCopy(_ connection: Connection) -> StoreError {
+    StoreError(
+      .conflict, "another database reads the slot \(slot) of region \"\(name)\"",
+      detail: "\(connection.label) seems to be a copy of that region, such as a restored backup.",
+      hint: """
+        \"quake-admin region drop --centre-lost\" makes the copy an ordinary database, and leaves the region alone. If \
+        this is the region itself, its connection has just broken: try again in a minute.
+        """)
+  }
+
+  /// What is wrong with the publications of the centre, and with the subscription to them.
+  package func faults(
+    over connection: Connection, at centre: Connection
+  ) throws -> RegionFaults {
+    let tables = try centre.rows(
+      """
+      select t.pubname::text, format('%s.%s', t.schemaname, t.tablename), r.prqual is not null, r.prattrs is not null
+        from pg_publication_tables t join pg_publication p on p.pubname = t.pubname
+        left join pg_publication_rel r
+             on r.prpubid = p.oid and r.prrelid = to_regclass(format('%I.%I', t.schemaname, t.tablename))
+       where t.pubname = any (\(RegionTables.publications.map(\.name))::text[])
+      """, as: (String, String, Bool, Bool).self)
+    let operations = Dictionary(
+      uniqueKeysWithValues: try centre.rows(
+        """
+        select pubname::text, array_remove(array[case when pubinsert then 'insert' end, case when pubupdate then 'update' end,
+                 case when pubdelete then 'delete' end, case when pubtruncate then 'truncate' end], null) from pg_publication
+        """, as: (String, [String]).self))
+    let subscribed = Set(
+      try connection.rows(
+        """
+        select r.srrelid::regclass::text
+          from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid where s.subname = \(slot)
+        """, as: String.self))
+    var faults = RegionFaults()
+    for publication in RegionTables.publications {
+      let name = publication.name
+      guard let present = operations[name] else {
+        faults.add("the centre has no publication \(name)", losesChanges: true)
+        continue
+      }
+      let wanted = publication.operations.split(separator: ", ").map(String.init)
+      for operation in wanted where !present.contains(operation) {
+        faults.add("\(name) does not publish \(operation)", losesChanges: true)
+      }
+      for operation in present where !wanted.contains(operation) {
+        faults.add("\(name) also publishes \(operation)", losesChanges: false)
+      }
+      let published = tables.filter { $0.0 == name }
+      for (_, table, hasCondition, hasColumns) in published {
+        if !publication.tables.contains(table) {
+          faults.add("\(name) also has \(table)", losesChanges: false)
+        } else if hasCondition || hasColumns {
+          faults.add(
+            "\(name) has only some \(hasCondition ? "rows" : "columns") of \(table)",
+            losesChanges: true)
+        }
+      }
+      for table in publication.tables where !published.contains(where: { $0.1 == table }) {
+        faults.add(
+          "\(name) lacks \(table)",
+          losesChanges: try subscribed.contains(table) || Self.hasRows(table, connection))
+      }
+    }
+    guard isSubscribed else { return faults }
+    let publications = try connection.rows(
+      "select unnest(subpublications) from pg_subscription where subname = \(slot)", as: String.self
+    )
+    for name in RegionTables.publications.map(\.name) where !publications.contains(name) {
+      faults.add("the subscription lacks \(name)", losesChanges: true)
+    }
+    for table in RegionTables.replicated where !subscribed.contains(table) {
+      // A table that a later version of the schema has added is empty until it is copied.
+      faults.add(
+        "the subscription lacks \(table)", losesChanges: try Self.hasRows(table, connection))
+    }
+    return faults
+  }
+
+  private static func hasRows(_ table: String, _ connection: Connection) throws -> Bool {
+    try connection.row("select exists (select from \(sql: SQL(trusted: table)))", as: Bool.self)
   }
 
   /// Drops those of the slots that there are. Their readers have been told to end, and may need a moment.

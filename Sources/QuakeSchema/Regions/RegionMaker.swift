@@ -43,12 +43,15 @@ package struct RegionMaker {
   ///   `PostgresError`.
   package func make() throws -> Outcome {
     let present = try check()
+    if let present, present.isSubscribed {
+      guard try !present.isReadElsewhere(than: region, at: centre) else {
+        throw present.isCopy(region)
+      }
+    }
     if let present, present.isSubscribed, !copiesAnew {
-      let hasSlot = try centre.row(
-        "select exists (select from pg_replication_slots where slot_name = \(slot))", as: Bool.self)
-      guard hasSlot else { throw lost }
+      try refuseLosses(present)
       try publish()
-      try correct()
+      try correct(present)
       try report()
       return .checked
     }
@@ -160,7 +163,8 @@ package struct RegionMaker {
       )
     }
     let isRead = try centre.firstRow(
-      "select active from pg_replication_slots where slot_name = \(slot)", as: Bool.self)
+      "select active or database <> current_database() from pg_replication_slots where slot_name = \(slot)",
+      as: Bool.self)
     guard let isRead, !(present?.isSubscribed ?? false) else { return }
     guard !isRead, copiesAnew else {
       throw StoreError(
@@ -171,11 +175,32 @@ package struct RegionMaker {
     }
   }
 
-  private var lost: StoreError {
-    StoreError(
-      .conflict, "the centre \(centre.label) has no slot \(slot)",
-      detail: "It was dropped, or lost in a failover. What was committed since is not known here.",
-      hint: "Add --anew: it removes events and history of the region, and copies them again.")
+  /// Throws if changes of the centre may have passed the region by.
+  private func refuseLosses(_ present: Region) throws {
+    let again = "Add --anew: it removes events and history of the region, and copies them again."
+    let isWhole = try centre.firstRow(
+      """
+      select coalesce(wal_status, '') <> 'lost' from pg_replication_slots
+       where slot_name = \(slot) and database = current_database()
+      """, as: Bool.self)
+    guard let isWhole else {
+      throw StoreError(
+        .conflict, "the centre \(centre.label) has no slot \(slot)",
+        detail:
+          "It was dropped, or lost in a failover. What was committed since is not known here.",
+        hint: again)
+    }
+    guard isWhole else {
+      throw StoreError(
+        .conflict, "slot \(slot) has lost WAL that the region needs",
+        detail: "max_slot_wal_keep_size at the centre was exceeded.", hint: again)
+    }
+    let faults = try present.faults(over: region, at: centre)
+    guard !faults.losesChanges else {
+      throw StoreError(
+        .conflict, "changes of the centre may be missing in region \"\(name)\"",
+        detail: faults.descriptions.joined(separator: "; ") + ".", hint: again)
+    }
   }
 
   // MARK: - The centre
@@ -243,7 +268,7 @@ package struct RegionMaker {
   /// Removes what the copy would meet, and subscribes, in one transaction.
   private func subscribe() throws {
     try region.transaction {
-      try hideStatements()
+      try hideStatements(with: conninfo)
       // The triggers of the tables do not fire, so that the history does not record it.
       try region.execute("set local session_replication_role = replica")
       try region.execute(
@@ -276,15 +301,10 @@ package struct RegionMaker {
   }
 
   /// Gives the subscription what this program makes: the connection, all tables, the triggers.
-  private func correct() throws {
+  private func correct(_ present: Region) throws {
+    let before = try present.conninfo(over: region)
     try region.transaction {
-      try hideStatements()
-      try region.execute(
-        """
-        do $$ begin
-          execute format('alter subscription \(identifier: slot) connection %L', current_setting('quake.centre'));
-        end $$
-        """)
+      try connect(to: conninfo)
       try region.execute("alter subscription \(identifier: slot) enable")
       try region.execute(
         "update quake.regional_database set schema_version = \(try Migrator.version(of: region) ?? 0) where is_here"
@@ -292,17 +312,36 @@ package struct RegionMaker {
       try setTriggers()
     }
     // Not in a transaction, since it begins the copies of new tables.
-    try region.execute("alter subscription \(identifier: slot) refresh publication")
+    do {
+      try region.execute("alter subscription \(identifier: slot) refresh publication")
+    } catch {
+      // The region's server cannot connect that way, and goes on as before.
+      if let before { try region.transaction { try connect(to: before) } }
+      throw error
+    }
+  }
+
+  /// Tells the subscription how to connect to the centre, in the transaction that has begun.
+  private func connect(to conninfo: String) throws {
+    try hideStatements(with: conninfo)
+    try region.execute(
+      """
+      do $$ begin
+        execute format('alter subscription \(identifier: slot) connection %L', current_setting('quake.centre'));
+      end $$
+      """)
   }
 
   /// Keeps the password of the centre out of the log of the region's server, and of the list of its sessions, in this
   /// transaction.
-  private func hideStatements() throws {
+  private func hideStatements(with conninfo: String) throws {
+    // A statement of its own: it is logged as the settings before it say.
     try region.execute(
       """
       select set_config('log_min_messages', 'fatal', true), set_config('log_statement', 'none', true),
-             set_config('log_min_duration_statement', '-1', true), set_config('quake.centre', \(conninfo), true)
+             set_config('log_min_duration_statement', '-1', true)
       """)
+    try region.execute("select set_config('quake.centre', \(conninfo), true)")
   }
 
   /// Enables what a region needs, whatever somebody has done to the triggers.

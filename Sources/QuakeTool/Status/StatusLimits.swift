@@ -179,8 +179,10 @@ extension StatusLimits {
       return [
         Problem(
           message: "the subscription of region \(region.name) is disabled",
-          hint:
-            "Run \"alter subscription quake_region_\(region.name) enable\" when its reason is mended."
+          hint: """
+            Run "alter subscription quake_region_\(region.name) enable" when its reason is mended. In a restored \
+            backup of the region, run "quake-admin region drop --centre-lost" instead.
+            """
         )
       ]
     }

@@ -125,34 +125,15 @@ struct RegionCheck {
   }
 
   private func publications(_ centre: Connection) throws -> Finding {
-    var faults: [String] = []
-    for publication in RegionTables.publications {
-      let tables = Set(
-        try centre.rows(
-          """
-          select format('%s.%s', schemaname, tablename) from pg_publication_tables where pubname = \(publication.name)
-          """, as: String.self))
-      let wanted = Set(publication.tables)
-      faults += wanted.subtracting(tables).sorted().map { "\(publication.name) lacks \($0)" }
-      faults += tables.subtracting(wanted).sorted().map { "\(publication.name) also has \($0)" }
-    }
-    let subscribed = Set(
-      try connection.rows(
-        """
-        select r.srrelid::regclass::text
-          from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid where s.subname = \(region.slot)
-        """, as: String.self))
-    if region.isSubscribed {
-      faults += Set(RegionTables.replicated).subtracting(subscribed).sorted().map {
-        "the subscription lacks \($0)"
-      }
-    }
-    guard !faults.isEmpty else {
+    let faults = try region.faults(over: connection, at: centre)
+    guard !faults.descriptions.isEmpty else {
       return .ok("\(Readable.count(RegionTables.replicated.count, "table")), as they should be")
     }
     return .problem(
-      DoctorCheck.Patient.list(faults),
-      "Run \(again), which corrects publications and subscription.")
+      DoctorCheck.Patient.list(faults.descriptions),
+      faults.losesChanges
+        ? "Changes may be missing here: copy the centre anew with \(again) --anew."
+        : "Run \(again), which corrects publications and subscription.")
   }
 
   /// A column that the owner of the centre has added stops the subscription at the next row.
@@ -173,6 +154,14 @@ struct RegionCheck {
   }
 
   private func slot(_ centre: Connection) throws -> Finding {
+    let isHere = try centre.firstRow(
+      "select database = current_database() from pg_replication_slots where slot_name = \(region.slot)",
+      as: Bool.self)
+    guard isHere != false else {
+      return .problem(
+        "slot \(region.slot) belongs to another database than \(centre.label)",
+        "Name the region's centre: \(again).")
+    }
     guard
       let slot = try ServerFigures.slots(over: centre).first(where: { $0.name == region.slot })
     else {

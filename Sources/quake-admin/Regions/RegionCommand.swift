@@ -209,6 +209,9 @@ enum RegionCommand {
           hint: "--centre-lost drops the subscription alone; the slot then stays at the centre.")
       }
     }
+    if let centre, try region.isReadElsewhere(than: connection, at: centre) {
+      throw region.isCopy(connection)
+    }
     let removal = RegionRemoval(region, over: connection)
     let slots = try removal.slots()
     try removal.leave()

@@ -66,9 +66,7 @@ import Testing
     try scene.region.psql("alter table quake.quake add column note text")
     try scene.waitForRegion()
 
-    // A table of the publication is forgotten, and triggers are switched off.
-    try scene.centre.psql("alter publication quake_region drop table quake.tombstone")
-    #expect(try scene.check("publications").found == "quake_region lacks quake.tombstone")
+    // Triggers are switched off.
     try scene.region.psql(
       """
       alter table quake.quake disable trigger region_10_refuse_write;
@@ -81,6 +79,82 @@ import Testing
     try scene.waitUntilWell()
     try scene.write(1)
     try scene.waitForRegion()
+  }
+
+  @Test func aPublicationThatLeavesSomethingOutNeedsANewCopy() throws {
+    let scene = try RegionScene.made()
+    let faults = [
+      (
+        "alter publication quake_region drop table quake.tombstone",
+        "quake_region lacks quake.tombstone"
+      ),
+      (
+        "alter publication quake_region set (publish = 'insert')",
+        "quake_region does not publish update"
+      ),
+      (
+        "alter publication quake_region_history set table quake.quake_version where (id < 0)",
+        "quake_region_history has only some rows of quake.quake_version"
+      ),
+    ]
+    for (mistake, found) in faults {
+      try scene.centre.psql("\(mistake); delete from quake.quake")
+      try scene.write(2)
+      let check = try scene.check("publications")
+      #expect(check.state == "problem" && check.found.contains(found), "\(check)")
+      #expect(check.next?.contains("--anew") == true)
+      let refused = try scene.create()
+      #expect(refused.status == 1 && refused.errors.contains(found), "\(refused.errors)")
+      #expect(refused.errors.contains("Add --anew"))
+      try scene.create("--anew").requireSuccess()
+      try scene.waitForRegion()
+      #expect(try scene.check("publications").state == "ok")
+      #expect(try scene.centre.history() == scene.region.history())
+    }
+    try scene.waitUntilWell()
+  }
+
+  @Test func aFailureToConnectLeavesTheRegionAsItWas() throws {
+    let scene = try RegionScene.made()
+    let role = "no_replication_\(scene.name)"
+    try scene.centre.psql(
+      """
+      create role \(role) login; grant usage on schema quake to \(role);
+      grant select, insert, update on all tables in schema quake to \(role);
+      """)
+    let failed = try scene.run(
+      "create", scene.name, "--centre", "\(scene.centre.conninfo) user=\(role)")
+    try scene.centre.psql("drop owned by \(role); drop role \(role)")
+    #expect(failed.status != 0, "\(failed.output)")
+    try scene.write(1)
+    try scene.waitForRegion()
+    try scene.waitUntilWell()
+  }
+
+  @Test func aCopyOfARegionLeavesTheRegionAlone() throws {
+    let scene = try RegionScene.made()
+    try scene.waitUntilWell()
+    // What a restored backup has.
+    let copy = try TestDatabase(on: .region)
+    let subscription = "quake_region_\(scene.name)"
+    let connection = try copy.connect()
+    try connection.run(
+      "insert into quake.regional_database (name, is_here, schema_version) values ('\(scene.name)', true, 26)",
+      """
+      create subscription \(subscription) connection '\(scene.centre.conninfo.replacing("'", with: "''"))'
+        publication quake_region, quake_region_history with (connect = false, slot_name = '\(subscription)')
+      """)
+    for command in [
+      ["create", scene.name, "--centre", scene.centre.conninfo, "--anew"], ["drop", "--yes"],
+    ] {
+      let refused = try Tools.run("quake-admin", ["region"] + command + copy.option)
+      #expect(refused.status == 1, "\(refused.output)")
+      #expect(refused.errors.contains("another database reads the slot \(subscription)"))
+    }
+    try Tools.succeed("quake-admin", ["region", "drop", "--centre-lost", "--yes"] + copy.option)
+    try scene.write(1)
+    try scene.waitForRegion()
+    try scene.waitUntilWell()
   }
 
   @Test func aSubscriptionMadeAnewIsACopyOrAnError() throws {
