@@ -226,6 +226,8 @@ package enum SQLState {
   package static let duplicateTable = "42P07"
   /// The server is read-only, perhaps a standby.
   package static let readOnlyTransaction = "25006"
+  /// The server cannot do that, or not in its state.
+  package static let featureNotSupported = "0A000"
   /// The transaction has failed already.
   package static let inFailedTransaction = "25P02"
   /// The server's disk is full.

@@ -1,3 +1,4 @@
+internal import Basics
 package import Postgres
 package import QuakeModel
 
@@ -132,6 +133,7 @@ package struct Migrator {
     guard !pending.isEmpty else { return [] }
     try refuseBeforeRegions()
     if try Self.version(of: connection) == nil {
+      try refuseEncoding()
       try patience.transaction(
         over: connection, "create the schema", alsoAfter: Self.createdMeanwhile
       ) {
@@ -150,6 +152,16 @@ package struct Migrator {
       applied.append(entry)
     }
     return applied
+  }
+
+  /// Throws if the database cannot have the characters of feeds, and those of the migrations.
+  private func refuseEncoding() throws {
+    let encoding = try connection.row("select current_setting('server_encoding')", as: String.self)
+    guard !["UTF8", "SQL_ASCII"].contains(encoding) else { return }
+    throw StoreError(
+      .schema,
+      "the encoding of \(connection.label) is \(encoding), which lacks characters of feeds",
+      hint: "Make the database with \"createdb --encoding UTF8 --template template0 NAME\".")
   }
 
   /// Throws if the migrations would send rows to a region that its older schema cannot take.
@@ -351,6 +363,8 @@ package struct Migrator {
   ) throws -> Value? {
     try patience.transaction(over: connection, "apply migration \(migration.file)") {
       try connection.execute(Self.lock)
+      // A migration of many rows takes longer than the statements of programs may. Locks have their own limit.
+      try connection.execute("set local statement_timeout = 0")
       let isKnown = try connection.row(
         "select exists (select from quake.migration where version = \(migration.version))",
         as: Bool.self)
@@ -358,13 +372,16 @@ package struct Migrator {
       try writeAsSubscriptionAtRegion()
       do {
         return try body()
-      } catch let error as PostgresError
+      } catch var error as PostgresError
         where error.kind == .server && !LockPatience.isLocked(error)
       {
         let place = error.line.map { "\(migration.file):\($0)" } ?? migration.file
-        throw StoreError(
-          .schema, "could not apply migration: \(place): \(error.message)", detail: error.detail,
-          hint: error.hint)
+        error.message = "could not apply migration: \(place): \(error.message)"
+        // A full disk, a missing privilege or a timeout says nothing about the schema.
+        guard error.category == .failed || error.category == .schema,
+          error.sqlState != SQLState.queryCanceled
+        else { throw error }
+        throw StoreError(.schema, error.message, detail: error.detail, hint: error.hint)
       }
     }
   }

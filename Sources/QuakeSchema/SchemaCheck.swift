@@ -78,8 +78,19 @@ extension Migrator {
           rename to NAME".
           """)
     }
-    return try connection.row(
-      "select coalesce(max(version), 0) from quake.migration", as: Int.self)
+    let (version, hasEvents) = try connection.row(
+      "select coalesce(max(version), 0), to_regclass('quake.quake') is not null from quake.migration",
+      as: (Int, Bool).self)
+    guard version > 0 || !hasEvents else {
+      throw StoreError(
+        .schema, "the schema of \(connection.label) has tables, but an empty list of migrations",
+        detail:
+          "So has one that was restored without its data, such as with \"pg_restore --schema-only\".",
+        hint:
+          "Restore the whole database, or run \"drop schema quake cascade\" and then \"quake-admin migrate\"."
+      )
+    }
+    return version
   }
 
   static func newer(_ version: Int, than known: Int) -> StoreError {

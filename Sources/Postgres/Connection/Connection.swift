@@ -717,12 +717,21 @@ public final class Connection {
       case (.repeatableRead, false): "begin isolation level repeatable read read write"
       case (.repeatableRead, true): "begin isolation level repeatable read read only"
       }
-    guard pinsInTransactions else {
-      try execute(begin)
-      return
+    do throws(PostgresError) {
+      guard pinsInTransactions else {
+        try execute(begin)
+        return
+      }
+      try finishPrefetch()
+      try beginPinned(begin)
+    } catch {
+      // A hot standby refuses to begin with another state than a statement that writes there.
+      var error = error
+      if error.sqlState == SQLState.featureNotSupported {
+        error.sqlState = SQLState.readOnlyTransaction
+      }
+      throw error
     }
-    try finishPrefetch()
-    try beginPinned(begin)
   }
 
   /// Commits the open transaction. It is ended even if this throws. If the connection was lost, it is not

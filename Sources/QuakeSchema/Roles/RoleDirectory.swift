@@ -134,11 +134,19 @@ struct RoleDirectory {
     superusers = Set(
       try connection.rows("select rolname from pg_roles where rolsuper", as: String.self))
     deviations = try SchemaDeviation.all(over: connection)
+    let seesRegions = try connection.row(
+      """
+      select coalesce((select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
+                         from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                        where n.nspname = 'quake' and c.relname = 'regional_database'), false)
+      """, as: Bool.self)
+    let hasRegions = try seesRegions && !Region.names(of: connection).isEmpty
     ownerMembers = try connection.rows(
+      // The servers of regions connect to their centre as a role that replicates and is a member of the owner.
       """
       select r.rolname::text from pg_roles r, pg_roles o
        where o.rolname = \(owner) and r.oid <> o.oid and not r.rolsuper and r.rolname !~ '^pg_'
-         and r.oid <> (select d.datdba from pg_database d where d.datname = current_database())
+         and not (r.rolreplication and \(hasRegions)) and r.oid <> (select d.datdba from pg_database d where d.datname = current_database())
          and pg_has_role(r.oid, o.oid, 'usage') order by 1
       """, as: String.self)
     otherDatabases = try Self.otherDatabases(using: names.all, over: connection)

@@ -86,7 +86,8 @@ enum AssociationOptions {
     let loose = try arguments.double("loose", in: 1...10)
     let connection = try DatabaseAccess(arguments, diagnostics)
       .connectToStore(answerTimeout: .seconds(60))
-    let settings = try connection.transaction { () -> AssociationSettings in
+    let isResult = time != nil || distance != nil || magnitude != nil || loose != nil
+    let settings = try connection.transaction(readOnly: !isResult) { () -> AssociationSettings in
       var settings = try AssociationSettings(over: connection)
       let before = settings
       if let time { settings.timeWindow = time.inSeconds }
@@ -97,7 +98,6 @@ enum AssociationOptions {
       return settings
     }
     // Asked for, unless the command has set something.
-    let isResult = time != nil || distance != nil || magnitude != nil || loose != nil
     let output = AssociationOutput(isJSON: arguments.flag("json"))
     if !isResult || output.isJSON || diagnostics.verbosity > .quiet { try output.write(settings) }
     return .ok

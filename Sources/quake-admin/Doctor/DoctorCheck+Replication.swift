@@ -77,21 +77,20 @@ extension DoctorCheck {
       Start its reader again, or remove the slot: select pg_drop_replication_slot('NAME'). \
       max_slot_wal_keep_size bounds what a slot keeps.
       """
-    if let lost = slots.first(where: \.isLost) {
+    let lost = slots.filter(\.isLost).map(\.name)
+    let full = slots.filter { $0.retainedBytes > patient.limits.retainedWAL }.map {
+      "slot \($0.name) keeps \(Readable.bytes(Int($0.retainedBytes))) of WAL on the disk"
+    }
+    guard lost.isEmpty else {
       return .problem(
-        "slot \(lost.name) has lost what its reader needs, or is about to",
+        (lost.map { "slot \($0) has lost what its reader needs, or is about to" } + full).joined(
+          separator: "; "),
         """
         Start its reader again. If it cannot go on, drop the slot and set the reader up anew. A larger \
         max_slot_wal_keep_size keeps more.
         """)
     }
-    if let full = slots.max(by: { $0.retainedBytes < $1.retainedBytes }),
-      full.retainedBytes > patient.limits.retainedWAL
-    {
-      return .problem(
-        "slot \(full.name) keeps \(Readable.bytes(Int(full.retainedBytes))) of WAL on the disk",
-        next)
-    }
+    guard full.isEmpty else { return .problem(full.joined(separator: "; "), next) }
     let unused = slots.filter { !$0.isActive }.map(\.name)
     guard unused.isEmpty else {
       return .warning("nobody reads slot \(Patient.list(unused))", next)

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import Postgres
 import QuakeModel
@@ -347,6 +348,40 @@ import Testing
     #expect(
       try refusal { try Migrator.checkSchema(of: connection) }.detail?.contains("foreign table")
         == true)
+  }
+
+  @Test func tablesWithoutTheirListOfMigrationsAreRefused() throws {
+    _ = try Migrator(connection: connection, program: "tests").migrate()
+    try connection.run("delete from quake.migration")
+    for body in [
+      { try Migrator.checkSchema(of: connection) },
+      { _ = try Migrator(connection: connection, program: "tests").migrate() },
+    ] {
+      #expect(try refusal(body).message.hasSuffix(" has tables, but an empty list of migrations"))
+    }
+  }
+
+  @Test func whatIsNoFaultOfTheSchemaKeepsItsKind() throws {
+    // A limit on statements does not stop a migration.
+    try connection.run("set statement_timeout = '20ms'")
+    #expect(try migrate([migration("0001_slow.sql", "select pg_sleep(0.1);")]).count == 1)
+    let full = try migration(
+      "0002_full.sql", "do $$ begin raise 'no space' using errcode = 'disk_full'; end $$;")
+    let error = try #require(throws: PostgresError.self) {
+      try migrate([migration("0001_slow.sql", "select pg_sleep(0.1);"), full])
+    }
+    #expect(error.category == .unavailable && error.sqlState == "53100")
+    #expect(error.message.hasPrefix("could not apply migration: 0002_full.sql:1: "), "\(error)")
+  }
+
+  @Test func aDatabaseWithAnEncodingWithoutTheCharactersOfFeedsIsRefused() throws {
+    let name = "latin_\(database.name)"
+    try connection.run("create database \(name) encoding 'LATIN1' locale 'C' template template0")
+    defer { _ = try? connection.run("drop database \(name) with (force)") }
+    let other = try Connection(
+      ConnectionSettings("\(database.conninfo) dbname=\(name)", applicationName: "tests"))
+    let error = try refusal { _ = try Migrator(connection: other, program: "tests").migrate() }
+    #expect(error.message.contains("LATIN1"))
   }
 
   @Test func programsThatDoNotMigrateCheckTheSchema() throws {

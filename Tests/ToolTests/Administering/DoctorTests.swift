@@ -53,7 +53,8 @@ import Testing
     "version", "settings", "extensions", "connections", "pooler", "TLS", "clock", "disk", "standby",
     "slots", "region", "WAL archive", "notification queue", "long transactions",
     "prepared transactions",
-    "schema", "privileges", "constraints", "indexes", "encoding", "collations", "bloat",
+    "schema", "privileges", "constraints", "indexes", "encoding", "collations",
+    "bloat",
     "transaction ids", "feeds and watchers", "consumers",
   ]
 
@@ -313,6 +314,13 @@ import Testing
     try eventually("the standby has the feed") {
       try servers.ask(servers.standby, "select count(*) from quake.feed") == "1"
     }
+    // What writes is not allowed there, and what only reads is.
+    for command in [["imports", "discard", "1", "--yes"], ["roles", "create"]] {
+      let refused = try Tools.run("quake-admin", command + ["-d", servers.standby.conninfo])
+      #expect(
+        refused.status == 77 && refused.errors.contains("name the primary"), "\(refused.errors)")
+    }
+    try Tools.succeed("quake-admin", ["associations", "settings", "-d", servers.standby.conninfo])
     let status = try Tools.succeed("quake-admin", ["status", "-d", servers.standby.conninfo])
     #expect(status.output.contains("hot standby") && status.output.contains("not known here"))
     try servers.ask(
