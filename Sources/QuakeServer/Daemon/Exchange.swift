@@ -110,18 +110,20 @@ struct Reply {
     }
     let compressed = document.compressedForm
     let asked = request.headers["range"]
+    let known = request.headers.list("if-none-match")
+    let isKnown = EntityTags.contains(known, document.entityTag)
     var sent = document
     if let compressed, asked == nil,
-      AcceptEncoding.acceptsGzip(request.headers.list("accept-encoding"))
+      AcceptEncoding.acceptsGzip(request.headers.list("accept-encoding")),
+      // The client keeps the form that it has: the header of 304 describes it.
+      !isKnown || EntityTags.contains(known, compressed.entityTag)
     {
       sent = compressed
       headers.append("Content-Encoding", "gzip")
     }
     if document.isCompressible { headers.append("Vary", "Accept-Encoding") }
     headers.append("ETag", sent.entityTag)
-    let known = request.headers.list("if-none-match")
-    if EntityTags.contains(known, sent.entityTag) || EntityTags.contains(known, document.entityTag)
-    {
+    if isKnown || EntityTags.contains(known, sent.entityTag) {
       status = 304
       // A length of zero would say that the document is empty now.
       body = .unsent(sent.size)

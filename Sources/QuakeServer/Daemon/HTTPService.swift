@@ -95,6 +95,9 @@ final class HTTPService: Sendable {
       }
       let match = try table.match(request.method, request.segments)
       request.parameters = match.parameters
+      if ![.get, .head].contains(request.method), headers["if-match"] ?? "*" != "*" {
+        throw HTTPError(412, "No change of this server depends on an ETag: leave If-Match out.")
+      }
       switch match.route.access {
       case .open: break
       case .token:

@@ -95,9 +95,11 @@ final class ChangeStreams: Sendable {
 }
 
 extension ChangeStreams {
-  /// Why clients of the streams get nothing new; nil if they do.
+  /// Why clients of the streams get nothing new; nil if they do. Strangers read it: where the database is, and what it
+  /// says, is in the log.
   var unreadiness: String? {
-    state.problem.map { "The streams do not follow the database: \($0)." }
+    state.problem == nil
+      ? nil : "The streams do not follow the database; the log of the server says why."
   }
 
   /// Writes the figures for Prometheus.

@@ -29,6 +29,10 @@ import Testing
       try scene.object("/v1/quakes/us2?columns=code,magnitude,first_stored"))
     let plan = try object(try scene.edit("DELETE", "/v1/quakes/us2?dry-run"))
     #expect(plan["dry_run"] as? Bool == true && plan["count"] as? Int == 1)
+    let conditional = try scene.server.request(
+      "DELETE", "/v1/quakes/us2",
+      ["Authorization": "Bearer \(APIScene.token)", "If-Match": "\"1\""])
+    #expect(conditional.status == 412)
     let answer = try scene.edit("DELETE", "/v1/quakes/us2")
     let outcome = try object(answer)
     #expect(answer.status == 200 && outcome["finished"] as? Bool == true)

@@ -18,7 +18,11 @@ import Testing
     let serve = try ServerProcess(
       ["--database", database, "--heartbeat", "200ms"], port: port.number)
     func waitForReadiness(_ status: Int) throws {
-      try eventually("/readyz answers \(status)") { try serve.get("/readyz").status == status }
+      try eventually("/readyz answers \(status)") {
+        let answer = try serve.get("/readyz")
+        #expect(!answer.text.contains(hosts[0]), "where the database is: \(answer.text)")
+        return answer.status == status
+      }
     }
     var writes = servers.primary
     var written: [String] = []

@@ -57,6 +57,15 @@ private let hasIPv6: Bool = {
     let known = try server.get("/healthz", ["If-None-Match": "\"x\", W/\(tag)"])
     #expect(known.status == 304 && known.body.isEmpty && known.headers["etag"] == tag)
     #expect(known.headers["content-length"] == "3")
+    let page = try #require(try server.get("/").headers["etag"])
+    let zipped = try server.get("/", ["Accept-Encoding": "gzip"])
+    let zippedTag = try #require(zipped.headers["etag"])
+    #expect(zipped.headers["content-encoding"] == "gzip" && zippedTag != page)
+    for (has, encoding) in [(page, nil), (zippedTag, "gzip")] {
+      let same = try server.get("/", ["Accept-Encoding": "gzip", "If-None-Match": has])
+      #expect(same.status == 304 && same.headers["etag"] == has, "\(same.headers)")
+      #expect(same.headers["content-encoding"] == encoding)
+    }
     let part = try server.get("/healthz", ["Range": "bytes=1-"])
     #expect(part.status == 206 && part.text == "k\n")
     #expect(part.headers["content-range"] == "bytes 1-2/3")
