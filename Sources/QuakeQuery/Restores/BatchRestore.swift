@@ -202,11 +202,31 @@ package struct BatchRestore {
           updated.map(\.code), to: updated.map { $0.before ?? 0 },
           from: updated.map { $0.after ?? 0 }))
     }
+    try noteMarksOfImports(inserted + updated)
     let deleted = chosen[.delete] ?? []
     if !deleted.isEmpty {
       try connection.execute(RestoreStatements.delete(deleted.map(\.code), edit: journal.id))
     }
     let changed = inserted + updated + deleted
     return (Int64(changed.count), changed.first?.code)
+  }
+
+  /// Keeps the note of the marks that imports had set and that came back, and of those that are gone, because
+  /// imports change no mark that a person has set.
+  private func noteMarksOfImports(_ events: [Event]) throws(PostgresError) {
+    guard !events.isEmpty else { return }
+    let codes = events.map(\.code)
+    let (before, after) = (events.map { $0.before ?? 0 }, events.map { $0.after ?? 0 })
+    try connection.execute(RestoreStatements.noteSuperseded(codes, to: before, from: after))
+    let (withdrawn, feeds, times) = try connection.row(
+      RestoreStatements.withdrawnByImports(codes, to: before, from: after),
+      as: (String?, String?, String?).self)
+    if let withdrawn {
+      try connection.execute(
+        RestoreStatements.noteWithdrawn(withdrawn, from: feeds, at: times))
+    }
+    let returned = try connection.row(
+      RestoreStatements.returned(codes, from: after), as: String?.self)
+    if let returned { try connection.execute(RestoreStatements.forgetAbsences(returned)) }
   }
 }

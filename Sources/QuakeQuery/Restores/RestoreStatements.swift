@@ -204,6 +204,102 @@ enum RestoreStatements {
       """
   }
 
+  // MARK: - Marks of imports
+
+  /// Events `q` of which a column has got back the value of the version `before`, with `s`, the version in which
+  /// it had been set to that value, and its transaction `t`. Restores set nothing: they bring back what others set.
+  private static func broughtBack(
+    _ column: EventColumn, _ codes: [String], to before: [Int64], from after: [Int64]
+  ) -> SQL {
+    let name = SQL(identifier: column.name)
+    return """
+      unnest(\(codes)::text[], \(before)::bigint[], \(after)::bigint[]) c (code, before, after)
+        join quake.quake q on q.code = c.code and q.\(sql: name) is not null
+        left join quake.quake_version a on a.code = c.code and a.id = c.after and a.op <> 'delete'
+       cross join lateral (
+         select v.* from quake.quake_version v
+          where v.code = q.code and v.id <= c.before and v.\(sql: name) = q.\(sql: name)
+            and \(column.name) = any (v.changed)
+            and not exists (select from quake.edit_transaction e join quake.edit d on d.id = e.edit_id
+                             where e.transaction_id = v.transaction_id and d.action = 'restore')
+          order by v.id desc limit 1) s
+        join quake.change_transaction t on t.transaction_id = s.transaction_id
+        left join quake.import i on i.id = t.import_id
+       where a.\(sql: name) is distinct from q.\(sql: name)
+      """
+  }
+
+  /// Adds the aliases of events that are superseded again as an import had superseded them, and removes those that
+  /// lead back. Without them the next import would take the state for one that a person has set.
+  ///
+  /// An import that copied the mark of a person set it, too: such a successor never had the id of the event.
+  static func noteSuperseded(_ codes: [String], to before: [Int64], from after: [Int64]) -> SQL {
+    """
+    with back as materialized (
+      select q.code, q.superseded_by as successor, i.generated
+        from \(sql: broughtBack(.supersededBy, codes, to: before, from: after))
+         and t.import_id is not null
+         and exists (select from quake.quake_version n
+                      where n.code = q.superseded_by and strpos(',' || n.ids || ',', ',' || q.code || ',') > 0)
+    ), freed as (
+      delete from quake.quake_alias a using back b
+       where a.id = b.successor and a.code = b.code
+         and not exists (select from back o where o.code = b.successor)
+    )
+    insert into quake.quake_alias as a (id, code, as_of)
+    select b.code, b.successor, b.generated from back b order by b.code
+    on conflict (id) do update set code = excluded.code, named_by = null, as_of = excluded.as_of
+     where a.code <> excluded.code
+    """
+  }
+
+  /// The events that are withdrawn again as an import, or a worker that asked for the event's page, had withdrawn
+  /// them, with the feed and the time, as the texts of arrays.
+  ///
+  /// An import that copied the mark of a person changed no other column, and no snapshot is of that time.
+  static func withdrawnByImports(
+    _ codes: [String], to before: [Int64], from after: [Int64]
+  ) -> SQL {
+    """
+    select array_agg(q.code order by q.code),
+           array_agg(left(coalesce(i.scope, i.feed, t.context, ''), 200) order by q.code),
+           array_agg(q.withdrawn_at order by q.code)
+      from \(sql: broughtBack(.withdrawnAt, codes, to: before, from: after))
+       and (s.as_of = s.withdrawn_at
+            or t.import_id is not null
+               and (s.changed && '{status,type}'
+                    or exists (select from quake.import g where g.generated = s.withdrawn_at)))
+    """
+  }
+
+  /// Notes that imports have withdrawn events, so that an import can restore them.
+  static func noteWithdrawn(_ codes: String, from feeds: String?, at times: String?) -> SQL {
+    """
+    insert into quake.absence (code, feed, snapshots, since, withdrawn_at)
+    select w.code, w.feed, 1, w.at, w.at
+      from unnest(\(codes)::text[], \(feeds)::text[], \(times)::timestamptz[]) w (code, feed, at)
+    on conflict (code, feed) do update set withdrawn_at = excluded.withdrawn_at
+    """
+  }
+
+  /// The events that are no longer withdrawn although imports have counted them as missing, as the text of an array.
+  static func returned(_ codes: [String], from after: [Int64]) -> SQL {
+    """
+    select array_agg(q.code)
+      from unnest(\(codes)::text[], \(after)::bigint[]) c (code, after)
+      join quake.quake q on q.code = c.code and q.withdrawn_at is null
+      join quake.quake_version a on a.code = c.code and a.id = c.after and a.withdrawn_at is not null
+     where exists (select from quake.absence n where n.code = q.code)
+    """
+  }
+
+  /// Forgets the snapshots that lacked events, so that counting begins anew.
+  static func forgetAbsences(_ codes: String) -> SQL {
+    "delete from quake.absence n where n.code = any (\(codes)::text[])"
+  }
+
+  // MARK: - Deleting
+
   /// Deletes events again, because their insertion is undone.
   static func delete(_ codes: [String], edit: Int64) -> SQL {
     """

@@ -110,9 +110,10 @@ package enum PrivilegeTable {
     table(
       "import_body", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
       delete: [.writer]),
+    // Undoing an import also undoes what it noted of the events that it withdrew or restored.
     table(
-      "absence", select: Role.readers + [.writer], insert: [.writer], update: [.writer],
-      delete: [.writer]),
+      "absence", select: Role.readers + [.writer], insert: [.writer, .editor],
+      update: [.writer, .editor], delete: [.writer, .editor]),
     // The keys of locks are private: a role that knows a key can take the lock before a worker does.
     row(
       .table, "quake.feed",

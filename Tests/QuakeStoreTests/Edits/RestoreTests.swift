@@ -187,4 +187,46 @@ import Testing
     #expect(try scene.restore(codes: ["e1", "unknown"]).lost == 1)
     #expect(try scene.events() == before)
   }
+
+  private func successors() throws -> [String] {
+    try scene.connection.table(
+      "select code, coalesce(superseded_by, '-') from quake.quake order by code")
+  }
+
+  private func load(_ code: String, ids: String, day: Int, magnitude: Double) throws {
+    try scene.load(
+      [EventRecord(code, magnitude: magnitude, ids: ids)],
+      generated: "2026-01-0\(day)T00:00:00Z")
+  }
+
+  @Test func anUndoneSwitchOfThePreferredIDIsMadeAgainByTheNextSnapshot() throws {
+    try load("ci1", ids: ",ci1,", day: 1, magnitude: 1)
+    try load("us1", ids: ",ci1,us1,", day: 2, magnitude: 2)
+    try load("ci1", ids: ",ci1,us1,", day: 3, magnitude: 3)
+    #expect(try successors() == ["ci1|-", "us1|ci1"])
+    for day in [4, 5] {
+      let back = try scene.latest()
+      #expect(try scene.restore(.transactions([back])).changed == 2)
+      #expect(try successors() == ["ci1|us1", "us1|-"])
+      #expect(try scene.connection.table("select id, code from quake.quake_alias") == ["ci1|us1"])
+      try load("ci1", ids: ",ci1,us1,", day: day, magnitude: Double(day))
+      #expect(try successors() == ["ci1|-", "us1|ci1"])
+      #expect(try scene.connection.table("select id, code from quake.quake_alias") == ["us1|ci1"])
+    }
+    #expect(try scene.historyAgrees())
+  }
+
+  @Test func aSuccessorThatAPersonHasSetStaysAfterAnUndo() throws {
+    try load("ci1", ids: ",ci1,us1,", day: 1, magnitude: 1)
+    try scene.load([EventRecord("x", ids: ",x,")], generated: "2026-01-02T00:00:00Z")
+    try scene.connection.execute("update quake.quake set superseded_by = 'x' where code = 'ci1'")
+    // The mark is copied to the new preferred id.
+    try load("us1", ids: ",ci1,us1,", day: 3, magnitude: 2)
+    #expect(try successors() == ["ci1|x", "us1|x", "x|-"])
+    let deleted = try #require(try scene.edit(.delete, codes: ["us1", "ci1"]).first)
+    #expect(try scene.restore(.transactions([deleted])).changed == 2)
+    try load("us1", ids: ",ci1,us1,", day: 4, magnitude: 3)
+    try load("ci1", ids: ",ci1,us1,", day: 5, magnitude: 4)
+    #expect(try successors() == ["ci1|x", "us1|x", "x|-"])
+  }
 }

@@ -1,5 +1,7 @@
 import Postgres
+import QuakeHistory
 import QuakeModel
+import QuakeQuery
 import QuakeSchema
 import TestSupport
 import Testing
@@ -249,5 +251,21 @@ import Testing
     #expect(
       try connection.table("select code from quake.current_quake order by code")
         == ["us1", "us2", "us3"])
+  }
+
+  /// A snapshot of unknown age has no time that the withdrawal could have.
+  @Test(arguments: [1, nil])
+  func afterAnUndoADeletedEventIsDeletedUntilItIsRevived(first: Int?) throws {
+    try apply(live("us1"), hour: first)
+    try apply(deleted("us1"), hour: first.map { $0 + 1 })
+    try apply(live("us1", magnitude: 6), hour: first.map { $0 + 2 })
+    #expect(try shown() == ["us1"])
+    let token = try HistoryReader.latestToken(over: connection)
+    let author = EditAuthor(program: "tests 1", author: "ann", context: nil)
+    let undo = BatchRestore(EventRestore(.transactions([token]), by: author), over: connection)
+    #expect(try undo.run().changed == 1)
+    #expect(try rows() == ["us1|5|earthquake|deleted|t"])
+    try apply(live("us1", magnitude: 7), hour: first.map { $0 + 3 })
+    #expect(try rows() == ["us1|7|earthquake|reviewed|f"])
   }
 }

@@ -1,5 +1,7 @@
 import Postgres
+import QuakeHistory
 import QuakeModel
+import QuakeQuery
 import TestSupport
 import Testing
 
@@ -278,6 +280,51 @@ import Testing
     #expect(try withdrawn() == ["us10"])
     let same = try apply(lacking10 + [Self.event(10, magnitude: 2)], at: 9)
     #expect(same.restored == 1 && same.updated == 0)
+  }
+
+  private func undoLatest() throws -> Int64 {
+    let token = try HistoryReader.latestToken(over: connection)
+    let author = EditAuthor(program: "tests 1", author: "ann", context: nil)
+    return try BatchRestore(EventRestore(.transactions([token]), by: author), over: connection)
+      .run().changed
+  }
+
+  @Test func afterAnUndoAnEventIsWithdrawnAndReturnsAsBefore() throws {
+    try apply(events(1...60), at: 0)
+    for minutes in [1, 2, 3] as [Int64] { try apply(lacking10, at: minutes) }
+    #expect(try withdrawn() == ["us10"])
+    #expect(try apply(lacking10 + [Self.event(10, magnitude: 2)], at: 4).restored == 1)
+    for minutes in [5, 6] as [Int64] {
+      #expect(try undoLatest() == 1)
+      #expect(try withdrawn() == ["us10"])
+      #expect(
+        try connection.table("select code, feed, withdrawn_at is null from quake.absence")
+          == ["us10|all_day|f"])
+      let back = lacking10 + [Self.event(10, magnitude: Double(minutes))]
+      #expect(try apply(back, at: minutes).restored == 1)
+      #expect(try withdrawn().isEmpty)
+    }
+    // After the undo of a withdrawal, counting begins anew.
+    for minutes in [8, 9, 10] as [Int64] { try apply(lacking10, at: minutes) }
+    #expect(try withdrawn() == ["us10"])
+    #expect(try undoLatest() == 1)
+    for minutes in [11, 12] as [Int64] {
+      #expect(try apply(lacking10, at: minutes).withdrawn == 0)
+    }
+    #expect(try apply(lacking10, at: 13).withdrawn == 1)
+  }
+
+  @Test func afterAnUndoAWithdrawalByAPersonStays() throws {
+    try apply(events(1...60), at: 0)
+    try connection.execute("update quake.quake set withdrawn_at = now() where code = 'us1'")
+    let revised = events(2...60) + [Self.event(1, magnitude: 3)]
+    try apply(revised, at: 1)
+    #expect(try undoLatest() == 1)
+    try connection.execute("update quake.quake set withdrawn_at = null where code = 'us1'")
+    #expect(try undoLatest() == 1)
+    #expect(try withdrawn() == ["us1"])
+    try apply(revised, at: 2)
+    #expect(try withdrawn() == ["us1"])
   }
 
   @Test func aSnapshotResetsTheAbsencesOfTheEventsItHolds() throws {
