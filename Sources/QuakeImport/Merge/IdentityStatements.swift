@@ -201,6 +201,16 @@ struct IdentityStatements {
          where q.code = s.id and q.superseded_by is distinct from s.code
            and (\(sql: AssociationStatements.isOwn("q"))
                 or \(sql: Self.isSupersededByImport("q")))
+           -- A person may have set that this event supersedes the other one: two rows must not supersede each other.
+           and not exists (
+             with recursive chain (code) as (
+               select t.superseded_by from quake.quake t
+                where t.code = s.code and not \(sql: AssociationStatements.isOwn("t"))
+                  and not \(sql: Self.isSupersededByImport("t"))
+                union
+               select t.superseded_by from chain c join quake.quake t on t.code = c.code
+             )
+             select from chain c where c.code = q.code)
         returning q.code
       ), freed as (
         delete from quake.quake_alias a using accepted s where a.id = s.id and s.successor is null

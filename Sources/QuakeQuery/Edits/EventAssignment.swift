@@ -114,7 +114,8 @@ public struct EventAssignment: Hashable, Sendable {
 /// server's own error would show the whole row instead of the reason.
 enum AssignmentCheck {
   /// - Throws: `InvalidEdit` if an event would have one coordinate only, or would supersede itself;
-  ///   `StoreError` of kind `badData` if there is no event that is to supersede others; `PostgresError`.
+  ///   `StoreError` of kind `badData` if there is no event that is to supersede others, or if one of them has
+  ///   superseded it; `PostgresError`.
   static func run(_ edit: EventEdit, over connection: Connection) throws {
     guard case .set(let assignments) = edit.action else { return }
     try checkEpicentre(assignments, of: edit, over: connection)
@@ -171,6 +172,23 @@ enum AssignmentCheck {
         "cannot set superseded_by: event \"\(successor)\" would supersede itself",
         hint: "Leave it out of the selection.")
     }
+    // The events that the successor leads to: none of them may lead to it.
+    let circle = try events(
+      of: edit, over: connection,
+      where: """
+        v.code in (
+          with recursive chain (code) as (
+            select t.superseded_by from quake.quake t where t.code = \(successor)
+             union
+            select t.superseded_by from chain c join quake.quake t on t.code = c.code
+          )
+          select c.code from chain c)
+        """)
+    guard let code = circle.first else { return }
+    throw StoreError(
+      .badData,
+      "cannot set superseded_by: event \"\(successor)\" is itself superseded by \"\(code)\"",
+      hint: "Leave \"\(code)\" out, or first remove the superseded_by of \"\(successor)\".")
   }
 
   /// The number of events of an edit, alias `v`, that meet a condition, and the code of the first.

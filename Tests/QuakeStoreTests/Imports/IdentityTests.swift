@@ -104,6 +104,21 @@ import Testing
     #expect(try found("a", "b") == ["x", "x"])
   }
 
+  @Test func anImportLetsNoTwoRowsSupersedeEachOther() throws {
+    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
+    try connection.run("update quake.quake set superseded_by = 'b' where code = 'a'")
+    #expect(try apply(EventRecord("a", magnitude: 6, ids: ",a,b,"), hour: 2).superseded == 0)
+    #expect(try rows() == ["a|b", "b|-"])
+    // Nor over a third row.
+    try connection.run(
+      "update quake.quake set superseded_by = 'c' where code = 'a'",
+      "insert into quake.quake (code, source, time, superseded_by) values ('c', 'usgs', now(), 'b')"
+    )
+    #expect(try apply(EventRecord("a", magnitude: 7, ids: ",a,b,"), hour: 3).superseded == 0)
+    #expect(try rows() == ["a|c", "b|-", "c|b"])
+    #expect(try found("a", "b") == ["b", "b"])
+  }
+
   @Test func theStateSetByImportsDoesNotFollowThePreferredID() throws {
     _ = try apply(EventRecord("a", ids: ",a,"), hour: 1)
     // As an import withdraws it.

@@ -165,6 +165,11 @@ import Testing
       let outcome = try events(["set"] + words + ["--yes"])
       #expect(outcome.status == 0, "\(words): \(outcome.errors)")
     }
+    // Rows that supersede each other would be in no list.
+    let circle = try events(["set", "superseded_by=us2", "us1", "--yes"])
+    #expect(circle.status == 65)
+    #expect(
+      circle.errors.contains(#"event "us2" is itself superseded by "us1""#), "\(circle.errors)")
   }
 
   @Test func idsThatNoEventHasAreNamed() throws {
