@@ -5,7 +5,8 @@ internal import QuakeModel
 ///
 /// A record is one of a deleted event if its code has a tombstone, or if one of its ids, or an alias of one,
 /// has a tombstone and none of them is the id of a stored event. Its ids become aliases of the deleted event,
-/// so that a later record that has only some of them is recognised as well.
+/// so that a later record that has only some of them is recognised as well. An alias ends when a newer snapshot has
+/// both events, the deleted one without the id.
 struct DeletedEvents {
   let connection: Connection
 
@@ -65,6 +66,11 @@ struct DeletedEvents {
       select n.code, n.id, n.time from named n
        union
       select n.code, a.code, n.time from named n join quake.quake_alias a on a.id = n.id
+       -- Unless the snapshot is newer, and has the other event without this id: then they are separate events.
+       where not exists (select from pg_temp.quake_staging o
+                          where o.code = coalesce(a.named_by, a.code) and o.reject_reason is null
+                            and strpos(',' || o.ids || ',', ',' || a.id || ',') = 0
+                            and coalesce(a.as_of, \(sql: asOf)) <= \(sql: asOf))
     ), live (code) as materialized (
       select distinct l.code from linked l join quake.quake q on q.code = l.target
     ), dead (code, target) as materialized (

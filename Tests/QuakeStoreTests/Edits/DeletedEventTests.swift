@@ -131,6 +131,24 @@ import Testing
     #expect(try scene.events() == before)
   }
 
+  @Test func anEventThatWasTakenForADeletedOneIsStoredWhenASnapshotHasBoth() throws {
+    try scene.load([EventRecord("nn1", ids: ",nn1,us1,")])
+    try scene.edit(.delete, codes: ["nn1"])
+    let separate = [EventRecord("nn1", ids: ",nn1,"), EventRecord("us1", ids: ",us1,")]
+    // An older snapshot does not say so.
+    try scene.load(separate, generated: "2025-12-31T00:00:00Z")
+    #expect(try scene.codes() == [])
+    #expect(
+      try scene.load(separate, generated: "2026-01-02T00:00:00Z").inserted == 1)
+    #expect(try scene.codes() == ["us1"])
+    #expect(try scene.connection.table("select id from quake.quake_alias") == [])
+    try scene.load([EventRecord("us1", ids: ",us1,")], generated: "2026-01-03T00:00:00Z")
+    #expect(
+      try scene.connection.table(
+        "select code from quake.current_quake union select code from quake.tombstone order by code")
+        == ["nn1", "us1"])
+  }
+
   @Test func anImportDoesNotInsertEventsThatAreDeletedMeanwhile() throws {
     try scene.load(feed())
     let other = try scene.database.connect()
