@@ -116,6 +116,8 @@ struct ImportRun<Source: ImportSource> {
   private var options: ImportOptions
   private let callbacks: ImportCallbacks<Source>
   private let startedAt = Timestamp.now()
+  /// Whether a source of any length is imported like a snapshot.
+  private var isWhole = false
 
   private var connection: Connection { connections[0] }
 
@@ -146,6 +148,7 @@ struct ImportRun<Source: ImportSource> {
       isStoreEmpty: connection.row(ImportStatements.isStoreEmpty, as: Bool.self))
     var report =
       switch plan.way {
+      case _ where isWhole: try importStaged(atMost: .max, plan.commits)
       case .snapshot: try importStaged(atMost: .max, plan.commits)
       case .bulk(.afterSnapshot(let records)): try importStaged(atMost: records, plan.commits)
       case .bulk(let start): try importInBatches(start)
@@ -207,7 +210,8 @@ struct ImportRun<Source: ImportSource> {
   /// Batches are not enough if a code occurs again, if a rejected record is of an event that is counted as
   /// missing, or if another session writes the same events and the two end in a deadlock. Then the
   /// transaction is rolled back, the source is opened again, and a snapshot import begins, which writes the
-  /// events in the order of their codes. All of that is rare, and batches are faster. A source that cannot be
+  /// events in the order of their codes; if a code occurs again, of the whole source, so that only the last
+  /// record counts. All of that is rare, and batches are faster. A source that cannot be
   /// opened again is imported so only into an empty store, and a deadlock ends it.
   private mutating func importInBatches(_ start: BulkStart) throws -> ImportReport {
     var total = ImportReport()
@@ -236,8 +240,14 @@ struct ImportRun<Source: ImportSource> {
       guard let reopen = callbacks.reopen else { throw needed }
       var options = options
       try reopen(needed.reason, &reader.source, &options)
-      return try Importer(connection: connection, options: options).run(
-        from: &reader.source, progress: callbacks.progress, beforeCommit: callbacks.beforeCommit)
+      var run = ImportRun(
+        of: reader.source, connections: [connection], options: options,
+        ImportCallbacks(
+          reopen: nil, shouldStop: { false }, progress: callbacks.progress,
+          beforeCommit: callbacks.beforeCommit))
+      run.isWhole = needed.ofAnyLength
+      defer { reader.source = run.reader.source }
+      return try run.run()
     }
   }
 
@@ -262,6 +272,8 @@ struct ImportRun<Source: ImportSource> {
 struct WholeSourceNeeded: Error {
   /// Why, as the end of a sentence.
   let reason: String
+  /// Whether a source that is longer than a feed is needed whole, too.
+  var ofAnyLength = false
 }
 
 extension Connection {

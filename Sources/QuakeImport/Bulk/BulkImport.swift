@@ -149,7 +149,7 @@ final class BulkImport {
     guard let known = ids else { return [] }
     // The first record of the code has been written, or will be, although the last one wins.
     if known.repeated > 0, start == .besideStoredEvents {
-      throw WholeSourceNeeded(reason: "an event is in it more than once")
+      throw WholeSourceNeeded(reason: "an event is in it more than once", ofAnyLength: true)
     }
     guard isLast || known.isFull else { return [] }
     ids = nil

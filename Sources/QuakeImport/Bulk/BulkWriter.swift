@@ -42,6 +42,8 @@ final class BulkWriter {
   /// The most records that are merged together: enough to make planning and truncating cheap, and few
   /// enough to sort in memory.
   private static let mostStaged = 8_192
+  /// The most codes of differing records that are kept in memory.
+  private static let mostDiffering = 65_536
   /// The number of events of one lookup, whose stored contents are held in memory.
   private static let lookedUpTogether = 256
 
@@ -71,6 +73,8 @@ final class BulkWriter {
   /// Hashes of the ids of staged records, and of pending claims.
   private var pendingKeys: Set<UInt64> = []
   private var pendingClaims: [IDClaim] = []
+  /// Hashes of the codes of which a record differed from the stored event, or was new and was not copied.
+  private var differing: Set<UInt64> = []
   /// How many records that merges have rejected are kept.
   private var rejectsOfMerges = ImportReport()
 
@@ -117,6 +121,7 @@ final class BulkWriter {
       if copying == .withoutLookup, try copy(batch) {
         report.inserted = Int64(batch.count)
       } else {
+        try lookForRepeated(batch)
         // The last record of a code wins, so a repeated code waits for the next merge. So does an event
         // whose id another event claims.
         if !pendingKeys.isDisjoint(with: batch.keys) { report.add(try mergeStaged()) }
@@ -282,8 +287,20 @@ final class BulkWriter {
     return found
   }
 
+  /// A code whose record has changed an event, and that occurs again, would change it again each time the source is
+  /// imported, although the last record is stored. So the whole source is staged, where only the last record counts.
+  private func lookForRepeated(_ batch: RecordBatch) throws {
+    guard !differing.isDisjoint(with: batch.keys),
+      batch.codeKeys.contains(where: { differing.contains($0.key) })
+    else { return }
+    throw WholeSourceNeeded(reason: "an event is in it more than once", ofAnyLength: true)
+  }
+
   /// - Parameter first: Number of the batch's first record in the source, from 1.
   private func stage(_ batch: RecordBatch, first: Int64) throws {
+    if start == .besideStoredEvents, differing.count < Self.mostDiffering {
+      differing.formUnion(batch.differentKeys)
+    }
     pendingKeys.formUnion(batch.pendingKeys)
     if start == .inEmptyStore {
       try addAliases(batch.claims)

@@ -175,15 +175,21 @@ final class RecordBatch {
     different -= 1
   }
 
+  /// Hashes of the codes of records that are not skipped.
+  var differentKeys: Set<UInt64> {
+    var keys: Set<UInt64> = []
+    codes.withUnsafeBytes { all in
+      for row in rows where !row.isStored {
+        keys.insert(UnsafeRawBufferPointer(rebasing: all[row.code]).idKey)
+      }
+    }
+    return keys
+  }
+
   /// Hashes of the ids that later batches must not share before a merge: the codes of records that are not
   /// skipped, claimed ids, and the codes of the events that claim them.
   var pendingKeys: Set<UInt64> {
-    var pending: Set<UInt64> = []
-    codes.withUnsafeBytes { all in
-      for row in rows where !row.isStored {
-        pending.insert(UnsafeRawBufferPointer(rebasing: all[row.code]).idKey)
-      }
-    }
+    var pending = differentKeys
     for other in otherIDs {
       pending.insert(other.claim.id.idKey)
       pending.insert(other.claim.code.idKey)

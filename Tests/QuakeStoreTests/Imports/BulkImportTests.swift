@@ -215,6 +215,31 @@ import Testing
     #expect(reports[0] == reports[1])
   }
 
+  @Test func aSourceThatRepeatsACodeChangesNothingWhenItIsImportedAgain() throws {
+    let database = try TestDatabase()
+    let connection = try database.connect()
+    // Longer than a feed, so that the records are in different batches, and only the last one counts.
+    var items = (1...26_000).map { FakeSource.Item.record(EventRecord("n\($0)", ids: ",n\($0),")) }
+    items.insert(.record(EventRecord("twice", magnitude: 6, ids: ",twice,")), at: 0)
+    items.append(.record(EventRecord("twice", magnitude: 2, ids: ",twice,")))
+    _ = try load(items, generated: Self.now, into: connection)
+    for magnitude in [2, 2, 3] as [Double] {
+      items[items.count - 1] = .record(EventRecord("twice", magnitude: magnitude, ids: ",twice,"))
+      var source = FakeSource(items, generated: Self.now)
+      var reasons: [String] = []
+      let report = try Importer(connection: connection, options: options()).run(
+        from: &source,
+        reopen: { reason, source, _ in
+          reasons.append(reason)
+          source = FakeSource(items, generated: Self.now)
+        })
+      #expect(reasons == ["an event is in it more than once"])
+      #expect(report.updated == (magnitude == 3 ? 1 : 0) && report.duplicate == 1)
+      #expect((report.token == nil) == (report.updated == 0))
+    }
+    #expect(try connection.historyFaults() == [])
+  }
+
   @Test func aBulkImportThatRejectsAMissingEventBeginsAnewAsASnapshot() throws {
     let database = try TestDatabase()
     let connection = try database.connect()
