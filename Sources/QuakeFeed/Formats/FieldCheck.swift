@@ -72,9 +72,13 @@ enum FieldCheck {
 
   /// Sets a text, known to be UTF-8, after checking its size and that it holds no NUL, which
   /// PostgreSQL cannot store. A type of events gets QuakeML's spelling.
+  ///
+  /// White space around an id does not belong to it. Nor may a code hold control characters: it is a line of a list of
+  /// codes, and a part of addresses.
   static func set(
     utf8: UnsafeRawBufferPointer, _ column: EventColumn, in record: inout EventRecord
   ) throws(Rejection) {
+    let utf8 = column == .code ? trimmed(utf8) : utf8
     if let start = utf8.baseAddress, memchr(start, 0, utf8.count) != nil {
       throw Rejection("The \(name(column)) contains the character NUL.")
     }
@@ -83,8 +87,16 @@ enum FieldCheck {
       throw Rejection(
         "The \(name(column)) is too long: \(utf8.count) bytes, where \(limit) are allowed.")
     }
-    if column == .ids, utf8.count > maximumCodeBytes { try checkIDs(utf8) }
-    if column == .code, utf8.isEmpty { throw Rejection("The event's code is empty.") }
+    if column == .ids {
+      if utf8.count > maximumCodeBytes { try checkIDs(utf8) }
+      if utf8.contains(where: isSpace) { return record.set(column, trimmedIDs(utf8)) }
+    }
+    if column == .code {
+      guard !utf8.isEmpty else { throw Rejection("The event's code is empty.") }
+      guard !utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+        throw Rejection("The event's code contains a control character.")
+      }
+    }
     if column == .type, let word = EventTypes.word(for: utf8) {
       return word.withUTF8Buffer { record.set(column, utf8: UnsafeRawBufferPointer($0)) }
     }
@@ -96,6 +108,24 @@ enum FieldCheck {
       throw Rejection(
         "One of the ids is too long: \(id.count) bytes, where \(maximumCodeBytes) are allowed.")
     }
+  }
+
+  /// The text without the white space around it.
+  static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    guard let first = text.firstIndex(where: { !isSpace($0) }),
+      let last = text.lastIndex(where: { !isSpace($0) })
+    else { return UnsafeRawBufferPointer(rebasing: text.prefix(0)) }
+    return UnsafeRawBufferPointer(rebasing: text[first...last])
+  }
+
+  private static func trimmedIDs(_ ids: UnsafeRawBufferPointer) -> String {
+    ids.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+      .map { String(decoding: trimmed(UnsafeRawBufferPointer(rebasing: $0)), as: UTF8.self) }
+      .joined(separator: ",")
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte)
   }
 
   /// Checks the required columns, the region where epicentres are expected, and under the strict rule also magnitude

@@ -223,10 +223,37 @@ struct DifferenceCursor: CustomStringConvertible {
     let parts = text.split(separator: "~", maxSplits: 4, omittingEmptySubsequences: false)
       .map { String($0) }
     guard parts.count == 5, let first = ChangeToken(parts[0]), let last = ChangeToken(parts[1]),
-      !parts[4].isEmpty, parts[4].utf8.count <= 1024
+      !parts[4].isEmpty, parts[4].utf8.count <= 3 * 1024
     else { return nil }
-    self.init(first: first, last: last, from: parts[2], to: parts[3], code: parts[4])
+    self.init(first: first, last: last, from: parts[2], to: parts[3], code: Self.code(parts[4]))
+    guard description == text else { return nil }
   }
 
-  var description: String { "\(first)~\(last)~\(from)~\(to)~\(code)" }
+  /// SQL may have written codes with control characters, which no address may have: they are escaped, with the percent
+  /// sign, before the address is.
+  var description: String {
+    let code = code.utf8.flatMap { byte -> [UInt8] in
+      guard byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "%") else { return [byte] }
+      return Array(PercentEncoding.text(String(UnicodeScalar(byte))).utf8)
+    }
+    return "\(first)~\(last)~\(from)~\(to)~\(String(decoding: code, as: UTF8.self))"
+  }
+
+  private static func code(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    var code: [UInt8] = []
+    var place = 0
+    while place < bytes.count {
+      if bytes[place] == UInt8(ascii: "%"), place + 2 < bytes.count,
+        let byte = PercentEncoding.byte(bytes[place + 1], bytes[place + 2])
+      {
+        code.append(byte)
+        place += 3
+      } else {
+        code.append(bytes[place])
+        place += 1
+      }
+    }
+    return String(decoding: code, as: UTF8.self)
+  }
 }

@@ -117,6 +117,19 @@ import Testing
     #expect(contents.recordsSeen == 3)
   }
 
+  @Test func anIDHasNoWhiteSpaceAroundItAndNoControlCharacter() throws {
+    let contents = try FeedContents(
+      collection(
+        feature(id: #"" us1\t""#, #""ids":", us1\t,ci 1 ,","code":"1""#),
+        feature(id: #""us\u001f2""#), feature(id: #""\n ""#)))
+    #expect(contents.records.map(\.code) == ["us1"])
+    #expect(contents.records.map { $0.text(.ids) } == [",us1,ci 1,"])
+    #expect(
+      contents.rejects.map(\.reason) == [
+        "The event's code contains a control character.", "The event's code is empty.",
+      ])
+  }
+
   @Test func invalidUTF8RejectsOneEvent() throws {
     var bytes = Array(collection(feature(#""place":"@""#), feature()).utf8)
     let place = try #require(bytes.firstIndex(of: UInt8(ascii: "@")))

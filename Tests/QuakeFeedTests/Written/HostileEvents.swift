@@ -53,7 +53,9 @@ struct HostileEvents {
       event.set(.net, "INGV")
       event.set(.netCode, "\(serial)_1")
     case 1:
-      event.set(.code, text() + "\(serial)")
+      // An import trims ids, and rejects a code with a control character.
+      let code = text().unicodeScalars.filter { $0.value > 0x20 && $0 != "\u{7F}" }
+      event.set(.code, String(String.UnicodeScalarView(code)) + "\(serial)")
       event.set(.source, below(2) == 0 ? "local" : text())
       if below(2) == 0 { event.set(.net, text()) }
       if below(2) == 0 { event.set(.netCode, text()) }
@@ -78,6 +80,8 @@ struct HostileEvents {
       switch below(8) {
       case 0: break
       case 1 where hasEmptyTexts: event.set(column, "")
+      case _ where column == .ids:
+        event.set(column, text(words).filter { !$0.isWhitespace })
       default: event.set(column, text(words))
       }
     }

@@ -1,3 +1,4 @@
+import QuakeModel
 import Testing
 
 @testable import QuakeServer
@@ -35,6 +36,17 @@ import Testing
   func whatIsNoTextIsRefused(text: String) {
     let error = #expect(throws: HTTPError.self) { try RequestTarget(text) }
     #expect(error?.status == 400)
+  }
+
+  /// SQL may have written any code.
+  @Test(arguments: ["us1", "a~b", "100%", "%41", "us\t1\n", "\u{7F}é"])
+  func thePageOfDifferencesAfterAnyCodeHasAnAddress(code: String) throws {
+    let token = try #require(ChangeToken("3.01234567"))
+    let cursor = DifferenceCursor(first: token, last: token, from: "1h", to: "", code: code)
+    let target = try RequestTarget("/v1/diff?page=\(PercentEncoding.text(cursor.description))")
+    let read = try #require(DifferenceCursor(target.query[0].value))
+    #expect(read.code == code)
+    #expect(read.description == cursor.description)
   }
 
   @Test func parametersAreLimited() throws {

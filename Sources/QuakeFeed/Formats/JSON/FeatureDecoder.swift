@@ -174,7 +174,7 @@ struct FeatureDecoder {
     scratch.append(contentsOf: codePrefix)
     let prefixCount = scratch.count
     if let utf8 = value.utf8 {
-      scratch.append(contentsOf: utf8)
+      scratch.append(contentsOf: FieldCheck.trimmed(utf8))
     } else {
       switch value.kind {
       case CSJ_NULL: return
