@@ -80,6 +80,33 @@ import Testing
     #expect(reject.raw == row.split(separator: "\0").joined(separator: #"\u0000"#))
   }
 
+  @Test func linesThatEndWithCarriageReturnsAloneAreAnError() throws {
+    let error = try #require(
+      failure(of: "time,latitude,longitude,id\r2024-01-01T00:00:00Z,1,2,us1\r"))
+    #expect(error.code == .csvHeader)
+    #expect(error.detail?.hasPrefix("Its lines end with carriage returns alone.") == true)
+  }
+
+  @Test func anIDHasNoWhiteSpaceAroundItAndNoControlCharacter() throws {
+    let contents = try FeedContents(
+      """
+      time,latitude,longitude,id
+      2024-01-01T00:00:00Z,1,2, us1\t
+      2024-01-01T00:00:00Z,1,2,us\u{1}2
+      2024-01-01T00:00:00Z,1,2,us\u{7F}3
+      2024-01-01T00:00:00Z,1,2,"us 4
+      "
+      2024-01-01T00:00:00Z,1,2," "
+
+      """)
+    #expect(contents.records.map(\.code) == ["us1", "us 4"])
+    #expect(
+      contents.rejects.map(\.reason) == [
+        "The event's code contains a control character.",
+        "The event's code contains a control character.", "The event's code is empty.",
+      ])
+  }
+
   @Test func netCodeOnlyWhereTheIdBeginsWithNet() throws {
     let contents = try FeedContents(
       "id,latitude,longitude,time,net\nus1,1,2,2020-01-01,us\nxx1,1,2,2020-01-01,us\n"

@@ -60,6 +60,8 @@ final class CSVDecoder: FeedDecoder {
   private static func fields(
     of header: LineReader.Line, _ rows: CSVRowReader
   ) throws(FeedError) -> [(column: EventColumn, reading: TextReading)?] {
+    try rows.input.checkLineBreaks(
+      of: header, "the CSV header of \(rows.input.name) is wrong")
     var fields: [(column: EventColumn, reading: TextReading)?] = []
     var scratch: [UInt8] = []
     for field in rows.fields {

@@ -78,6 +78,8 @@ final class FDSNTextDecoder: FeedDecoder {
   private static func fields(
     of header: LineReader.Line, _ rows: FDSNRowReader
   ) throws(FeedError) -> [Field?] {
+    try rows.input.checkLineBreaks(
+      of: header, "the FDSN text header of \(rows.input.name) is wrong")
     var fields: [Field?] = []
     for range in rows.fields {
       var name = String(decoding: rows.input.bytes(range), as: UTF8.self).lowercased()

@@ -77,6 +77,22 @@ extension InputBuffer {
   }
 }
 
+extension InputBuffer {
+  /// Throws if a header has a carriage return that does not belong to its line break: then the lines end with carriage
+  /// returns alone, and all rows would be part of the header.
+  func checkLineBreaks(of header: LineReader.Line, _ message: String) throws(FeedError) {
+    var text = bytes(header.range)
+    if header.endsWithLineBreak, text.last == 0x0D {
+      text = UnsafeRawBufferPointer(rebasing: text.dropLast())
+    }
+    guard text.contains(0x0D) else { return }
+    throw error(
+      .csvHeader, message, at: header.range.lowerBound,
+      detail: "Its lines end with carriage returns alone.",
+      hint: "End them with line feeds: \"tr '\\r' '\\n'\" converts a file.")
+  }
+}
+
 /// Parses decimal numbers of CSV.
 enum DecimalNumber {
   /// The powers of ten that a double represents exactly.
