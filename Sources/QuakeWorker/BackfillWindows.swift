@@ -219,12 +219,22 @@ package struct BackfillWindow: Sendable, Equatable {
   ///   - limit: The most events in one answer.
   ///   - longest: The most events of an answer so far.
   package func isWhole(seen: Int64, limit: Int64, longest: Int64 = 0) -> Bool {
+    isWhole(seen: seen, limit: limit, longest: longest, acceptsDoubt: seconds == 1)
+  }
+
+  /// Whether an answer counts as whole only because the window cannot be split.
+  package func isDoubtful(seen: Int64, limit: Int64, longest: Int64 = 0) -> Bool {
+    isWhole(seen: seen, limit: limit, longest: longest)
+      && !isWhole(seen: seen, limit: limit, longest: longest, acceptsDoubt: false)
+  }
+
+  private func isWhole(seen: Int64, limit: Int64, longest: Int64, acceptsDoubt: Bool) -> Bool {
     guard let count else {
       guard seen < limit - limit / 10 else { return false }
-      return seconds == 1 || seen < longest || !Self.isRound(seen)
+      return acceptsDoubt || seen < longest || !Self.isRound(seen)
     }
     guard seen < count else { return seen < limit || count == seen }
-    return seconds == 1 || !Self.isRound(seen) && !isShort(seen)
+    return acceptsDoubt || !Self.isRound(seen) && !isShort(seen)
   }
 
   /// Whether an answer has so much fewer events than the service counts that others are missing: between the two

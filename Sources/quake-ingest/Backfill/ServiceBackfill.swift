@@ -228,6 +228,12 @@ final class ServiceBackfill {
       })
     succeeded()
     let isWhole = window.isWhole(seen: received.records, limit: limit, longest: longest)
+    if window.isDoubtful(seen: received.records, limit: limit, longest: longest) {
+      diagnostics.warning(
+        "the service may have cut off its answer to the window of one second from \(window.name): "
+          + "\(received.records) events",
+        hint: "If it has more, fetch the larger ones of this second with --min-magnitude.")
+    }
     longest = max(longest, received.records)
     try log(window, report, isWhole: isWhole, elapsed: MonotonicClock.now() - begun)
   }

@@ -90,6 +90,9 @@ import Testing
       #expect(try window(10, count: seen).isWhole(seen: seen, limit: 20_000))
       // It cannot be halved.
       #expect(try window(1).isWhole(seen: seen, limit: 20_000))
+      #expect(try window(1).isDoubtful(seen: seen, limit: 20_000))
+      #expect(try !window(1).isDoubtful(seen: seen, limit: 20_000, longest: seen + 1))
+      #expect(try !window(10).isDoubtful(seen: seen, limit: 20_000))
     }
     for seen: Int64 in [0, 1, 9, 11, 30, 51, 999] {
       #expect(try window(10).isWhole(seen: seen, limit: 20_000))
@@ -97,5 +100,8 @@ import Testing
     }
     #expect(try !window(10, count: 1100).isWhole(seen: 995, limit: 20_000))
     #expect(try window(1, count: 1100).isWhole(seen: 995, limit: 20_000))
+    #expect(try window(1, count: 1100).isDoubtful(seen: 995, limit: 20_000))
+    #expect(try !window(1, count: 1100).isDoubtful(seen: 1100, limit: 20_000))
+    #expect(try !window(1).isDoubtful(seen: 7, limit: 20_000))
   }
 }

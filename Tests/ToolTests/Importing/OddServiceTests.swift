@@ -25,8 +25,9 @@ import Testing
   /// - Parameters:
   ///   - most: The events of one answer.
   ///   - counts: Whether the service counts.
+  ///   - seconds: The time between two events.
   private func service(
-    most: Int, counts: Bool = false, noData: NoData = .status
+    most: Int, counts: Bool = false, noData: NoData = .status, every seconds: Double = 600
   ) throws -> ScriptedServer {
     try ScriptedServer { request, client in
       func time(_ name: String) -> Date {
@@ -36,14 +37,14 @@ import Testing
       if request.target.contains("/version") { return _ = client.answer(200, [], "1.2") }
       let (start, end) = (time("starttime"), time("endtime"))
       let numbers = (0..<240).filter {
-        (start...end).contains(Self.first.addingTimeInterval(Double($0) * 600))
+        (start...end).contains(Self.first.addingTimeInterval(Double($0) * seconds))
       }
       if request.target.contains("/count?") {
         return _ = client.answer(counts ? 200 : 404, [], counts ? "\(numbers.count)" : "none")
       }
       if numbers.isEmpty { return Self.answer(noData, client) }
       let rows = numbers.suffix(most).reversed().map { number in
-        let time = Self.first.addingTimeInterval(Double(number) * 600).formatted(.iso8601)
+        let time = Self.first.addingTimeInterval(Double(number) * seconds).formatted(.iso8601)
         return "\(number)|\(time.dropLast())|1|2|10|A|C|D|\(number)|ml|2.0|A|place\n"
       }
       client.answer(200, ["Content-Type: text/plain"], Self.header + rows.joined())
@@ -112,6 +113,17 @@ import Testing
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.errors.contains("may not be all, so it is halved"))
     #expect(try database.count("quake.quake") == 240)
+  }
+
+  /// A window of a second cannot be halved.
+  @Test func aLimitThatCutsOffASecondIsAWarning() throws {
+    let outcome = try backfill(service(most: 50, every: 0), "2024-10-31", "2024-11-02")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(
+      outcome.errors.contains(
+        "may have cut off its answer to the window of one second from 2024-11-01T00:00:00Z"),
+      "\(outcome.errors)")
+    #expect(try database.count("quake.quake") == 50)
   }
 
   @Test func aLimitThatTheServiceDoesNotStateIsFoundByItsCount() throws {
