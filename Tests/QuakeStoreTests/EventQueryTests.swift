@@ -143,6 +143,7 @@ import Testing
       .text(.magnitudeType, isOneOf: ["ML", "mw"]), .text(.status, isOneOf: ["Reviewed"]),
       .lists(.sources, "us"), .lists(.sources, "hv"), .lists(.sources, ""),
       .lists(.sources, "us,hv"), .isPresent(.longitude), .isMissing(.updated),
+      .atLeast(.magnitude, .nan), .atMost(.magnitude, .nan),
     ]
     let index = Int.random(in: 0..<(conditions.count + (depth < 2 ? 4 : 0)), using: &generator)
     if index < conditions.count { return conditions[index] }

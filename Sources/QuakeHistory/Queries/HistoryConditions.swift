@@ -235,6 +235,9 @@ package struct HistoryConditions {
       return { "\(sql: $0).\(identifier: column.name) \(sql: comparison)" }
     }
     switch condition {
+    // For PostgreSQL, NaN is greater than all numbers; in Swift no number is within a limit that is none.
+    case .atLeast(_, let limit) where limit.isNaN, .atMost(_, let limit) where limit.isNaN:
+      return { _ in "false" }
     case .atLeast(let column, let least):
       return value(column, ">= \(least)::float8")
     case .atMost(let column, let most):
@@ -269,6 +272,7 @@ package struct HistoryConditions {
 
   private mutating func add(_ column: EventColumn, _ comparison: SQL, _ limit: Double?) {
     guard let limit else { return }
+    guard !limit.isNaN else { return event.append { _ in "false" } }
     let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::float8"
     columns.append(column)
     event.append { "\(sql: $0).\(sql: condition)" }
