@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import QuakeHistory
 import QuakeModel
@@ -28,6 +29,17 @@ import Testing
     #expect(
       try await Self.all(database.live.history(request).changes) { $0.label }
         == Array(places.reversed().prefix(700)))
+  }
+
+  @Test func aRequestForMissingValuesHasNoOtherChanges() async throws {
+    try connection.run("insert into quake.quake (code, time, depth) values ('deep', now(), 600)")
+    var request = HistoryQuery()
+    request.filter = EventFilter(where: .isMissing(.depth))
+    request.filter.codes = ["a2", "deep"]
+    let changes = try await Self.all(database.live.history(request).changes) { $0.code }
+    #expect(changes == ["a2"])
+    #expect(try await database.live.history(request).count() == 1)
+    #expect(try await database.live.history(request).codes() == ["a2"])
   }
 
   @Test func aRequestBeyondTheHistorySaysTheReason() async throws {

@@ -50,16 +50,18 @@ package struct HistoryConditions {
 
   /// The conditions on a version and on the row that `before` joins to it, aliases `v` and `b`.
   ///
-  /// If no row was joined, `b` is null and so are comparisons with it, which count as false. A truncate
-  /// concerns every event.
+  /// If no row was joined, `v` decides alone: all columns of `b` are null, which is a value that some conditions ask
+  /// for. A truncate concerns every event.
   var change: [SQL] {
     let version =
       version
       + (changeConditions.isEmpty ? [] : ["(" + changeConditions.joined(separator: " or ") + ")"])
     guard !event.isEmpty else { return version }
-    let either = (["v", "b"] as [SQL]).map { alias in Self.all(event.map { $0(alias) }) }
-      .joined(separator: " or ")
-    return version + ["(v.op = 'truncate' or \(sql: either))"]
+    let after = Self.all(event.map { $0("v") })
+    let before: SQL =
+      columns.isEmpty
+      ? "" : " or (b.id is not null and \(sql: Self.all(event.map { $0("b") })))"
+    return version + ["(v.op = 'truncate' or \(sql: after)\(sql: before))"]
   }
 
   /// Joins to a version, alias `v`, the one before an update, alias `b`, if the conditions may have another

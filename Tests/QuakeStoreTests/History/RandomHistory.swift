@@ -90,6 +90,16 @@ struct RandomHistory {
       Set(texts.filter { _ in Bool.random(using: &generator) })
     }
     var filter = EventFilter()
+    if rarely() {
+      let conditions: [EventCondition] = [
+        .isMissing(.depth), .isMissing(.type),
+        .any([.isMissing(.magnitude), .atLeast(.depth, 20)]),
+        .any([.atMost(.magnitude, .nan), .isPresent(.longitude)]),
+      ]
+      filter.conditions = [conditions[Int.random(in: 0..<conditions.count, using: &generator)]]
+      // Other conditions do not hold for what is missing.
+      if Bool.random(using: &generator) { return filter }
+    }
     if rarely() { filter.codes = some(codes + ["many3", "many40", "none"]) }
     if rarely() {
       filter.minimumMagnitude = Double(Int.random(in: -10...80, using: &generator)) / 10
