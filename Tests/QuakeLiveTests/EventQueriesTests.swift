@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import QuakeHistory
 import QuakeModel
@@ -73,6 +74,21 @@ import Testing
     #expect(sizes == [25, 5])
     query.filter.minimumMagnitude = 9
     for try await _ in live.pages(query) { Issue.record("there is no page") }
+  }
+
+  @Test func placesThatLookAlikeHaveSectionsOfTheirOwn() async throws {
+    try database.test.connect().run(
+      "delete from quake.quake",
+      """
+      insert into quake.quake (code, time, place)
+      select n::text, now(), (array[U&'\\00E9', U&'e\\0301'])[n % 2 + 1] from generate_series(1, 6) n
+      """)
+    let sections = try await database.live.sections(EventQuery(), by: .place)
+    #expect(sections.map(\.events.count) == [3, 3])
+    let deepest = try await database.live.withConnection { connection in
+      try connection.row("select max(depth) from quake.quake", as: Double?.self)
+    }
+    #expect(deepest == nil)
   }
 
   @Test func eventsAtAPointThatTheHistoryLacksAreAnError() async throws {

@@ -1,3 +1,4 @@
+internal import Glibc
 package import QuakeModel
 
 /// What a consumer has told of an earthquake: a row of `quake.conversation`, with its events.
@@ -95,7 +96,15 @@ package struct EventCode: Hashable, Comparable, Sendable, ExpressibleByStringLit
   package init(stringLiteral text: String) { self.text = text }
 
   package static func == (a: EventCode, b: EventCode) -> Bool {
-    a.text.utf8.elementsEqual(b.text.utf8)
+    var (a, b) = (a.text, b.text)
+    return a.withUTF8 { a in
+      b.withUTF8 { b in
+        guard a.count == b.count, let left = a.baseAddress, let right = b.baseAddress else {
+          return a.isEmpty && b.isEmpty
+        }
+        return memcmp(left, right, a.count) == 0
+      }
+    }
   }
 
   package static func < (a: EventCode, b: EventCode) -> Bool {

@@ -3,9 +3,6 @@ package import Postgres
 package import QuakeModel
 
 /// A `EventFilter` as conditions of a statement.
-///
-/// PostgreSQL compares texts byte by byte, and Swift by canonical equivalence. The results differ for texts
-/// that consist of different characters and look the same.
 package struct HistoryConditions {
   /// The conditions on a transaction, alias `t`.
   private(set) var transaction: [SQL] = []

@@ -151,7 +151,7 @@ public struct EventFilter: Hashable, Sendable {
   /// Whether an event passes the conditions on events, without `newerThan`.
   public func accepts(_ record: EventRecord) -> Bool {
     if let codes {
-      guard let code = record.code, codes.contains(code) else { return false }
+      guard let code = record.code, codes.has(code) else { return false }
     }
     guard
       Self.isWithin(record.magnitude, minimumMagnitude, maximumMagnitude),
@@ -164,14 +164,14 @@ public struct EventFilter: Hashable, Sendable {
     }
     func isAmong(_ wanted: Set<String>?, _ column: EventColumn) -> Bool {
       guard let wanted else { return true }
-      return record.text(column).map(wanted.contains) ?? false
+      return record.text(column).map(wanted.has) ?? false
     }
     guard isAmong(spelledTypes, .type), isAmong(networks, .net), isAmong(sources, .source),
       isAmong(alerts, .alert)
     else { return false }
     if let foldedStatuses {
       guard let status = record.status,
-        foldedStatuses.contains(LetterCase.foldedASCII(status))
+        foldedStatuses.has(LetterCase.foldedASCII(status))
       else { return false }
     }
     if let minimumFelt {
@@ -209,11 +209,11 @@ public struct EventFilter: Hashable, Sendable {
   func accepts(_ transaction: ChangeTransaction) -> Bool {
     func isAmong(_ wanted: Set<String>?, _ value: String?) -> Bool {
       guard let wanted else { return true }
-      return value.map(wanted.contains) ?? false
+      return value.map(wanted.has) ?? false
     }
     return isAmong(authors, transaction.author) && isAmong(contexts, transaction.context)
       && isAmong(applications, transaction.application)
-      && !(transaction.author.map(excludedAuthors.contains) ?? false)
+      && !(transaction.author.map(excludedAuthors.has) ?? false)
   }
 
   /// Whether a change passes.
@@ -254,6 +254,15 @@ public struct EventFilter: Hashable, Sendable {
   /// Whether the selection has the event: it is neither withdrawn nor superseded, and meets the conditions.
   private func isPresent(_ event: EventRecord, at moment: Timestamp) -> Bool {
     !event.has(.withdrawnAt) && !event.has(.supersededBy) && accepts(event, at: moment)
+  }
+}
+
+extension Set<String> {
+  /// Whether the text is among them byte by byte, as PostgreSQL compares. Swift takes texts for equal that are written
+  /// with other characters and look alike.
+  fileprivate func has(_ text: String) -> Bool {
+    guard let index = firstIndex(of: text) else { return false }
+    return self[index].utf8.elementsEqual(text.utf8)
   }
 }
 
@@ -307,7 +316,7 @@ public indirect enum EventCondition: Hashable, Sendable {
     case .notBefore(let column, let time): event.timestamp(column).map { $0 >= time } ?? false
     case .before(let column, let time): event.timestamp(column).map { $0 < time } ?? false
     case .foldedText(let column, let texts):
-      event.text(column).map { texts.contains(LetterCase.foldedASCII($0)) } ?? false
+      event.text(column).map { texts.has(LetterCase.foldedASCII($0)) } ?? false
     case .lists(let column, let entry):
       Self.listed(entry).map { listed in
         event.withUTF8(column) { list in list.map { Self.contains($0, Array(listed.utf8)) } ?? false

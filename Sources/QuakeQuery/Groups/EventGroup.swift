@@ -172,13 +172,21 @@ extension EventQuery {
     try selection.asking {
       try rows.read(statement, over: connection) { event, rest in
         let value = Self.value(of: key, rest)
-        if value != current { end() }
+        if !Self.isSame(value, current) { end() }
         current = value
         events.append(event)
       }
     }
     end()
     return sections
+  }
+
+  /// Whether two values of a key are the same for the server, which compares texts byte by byte.
+  private static func isSame(_ one: EventKey.Value?, _ other: EventKey.Value?) -> Bool {
+    if case .text(let one)? = one, case .text(let other)? = other {
+      return one.utf8.elementsEqual(other.utf8)
+    }
+    return one == other
   }
 
   private static func refusal(

@@ -1,4 +1,5 @@
 internal import Postgres
+internal import QuakeConsumers
 internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery
@@ -286,8 +287,8 @@ extension EventQuery {
 extension LiveEvents.Difference {
   /// The difference between two short lists, by the events' codes.
   init(from old: [EventRecord], to new: [EventRecord]) {
-    let oldCodes = old.map { $0.code ?? "" }
-    let newCodes = new.map { $0.code ?? "" }
+    let oldCodes = old.map { EventCode($0.code ?? "") }
+    let newCodes = new.map { EventCode($0.code ?? "") }
     let steps = newCodes.difference(from: oldCodes).inferringMoves()
     for case .remove(let offset, _, _) in steps.removals { deletions.append(offset) }
     for case .insert(let offset, _, let origin) in steps.insertions {

@@ -1,3 +1,4 @@
+internal import QuakeConsumers
 internal import QuakeModel
 internal import QuakeQuery
 
@@ -7,14 +8,14 @@ struct LiveList {
   /// The events in their order.
   private(set) var events: [EventRecord] = []
   /// The sort key of each event in the list, by its code.
-  private var keys: [String: ListOrder.Key] = [:]
+  private var keys: [EventCode: ListOrder.Key] = [:]
 
   init(order: ListOrder) {
     self.order = order
   }
 
   /// Whether an event is in the list.
-  func contains(_ code: String) -> Bool {
+  func contains(_ code: EventCode) -> Bool {
     keys[code] != nil
   }
 
@@ -56,7 +57,7 @@ struct LiveList {
   /// The position of an event in the order; its code decides between equal keys.
   private struct SortKey {
     var key: ListOrder.Key
-    var code: String
+    var code: EventCode
   }
 
   private func sorts(_ event: EventRecord, before sortKey: SortKey) -> Bool {
@@ -66,16 +67,15 @@ struct LiveList {
       guard value == other else { return value < other }
     }
     return event.withUTF8(.code) { bytes in
-      bytes.map { $0.lexicographicallyPrecedes(sortKey.code.utf8) } ?? true
+      bytes.map { $0.lexicographicallyPrecedes(sortKey.code.text.utf8) } ?? true
     }
   }
 
   private static func sorts(_ left: SortKey, before right: SortKey) -> Bool {
-    left.key == right.key
-      ? left.code.utf8.lexicographicallyPrecedes(right.code.utf8) : left.key < right.key
+    left.key == right.key ? left.code < right.code : left.key < right.key
   }
 
-  private func index(of code: String, key: ListOrder.Key) -> Int {
+  private func index(of code: EventCode, key: ListOrder.Key) -> Int {
     let sortKey = SortKey(key: key, code: code)
     return events.partition { sorts($0, before: sortKey) }
   }
@@ -101,7 +101,8 @@ struct LiveList {
 
   private mutating func removeAll(except changes: NetChanges, into edit: inout Edit) {
     for (index, event) in events.enumerated() {
-      guard let code = event.code, changes.outcomes[code] == nil else { continue }
+      guard let code = event.code.map({ EventCode($0) }), changes.outcomes[code] == nil
+      else { continue }
       edit.removed.append(index)
       keys[code] = nil
     }
@@ -277,7 +278,7 @@ struct NetChanges {
   /// Whether all events that are not in `outcomes` are gone.
   private(set) var isCleared = false
   /// By code. An event that is not in the list, before or after, has none.
-  private(set) var outcomes: [String: Outcome] = [:]
+  private(set) var outcomes: [EventCode: Outcome] = [:]
 
   /// No change.
   init() {}
@@ -287,7 +288,7 @@ struct NetChanges {
     isCleared = true
     outcomes.reserveCapacity(events.count)
     for event in events {
-      if let code = event.code { outcomes[code] = .listed(event) }
+      if let code = event.code { outcomes[EventCode(code)] = .listed(event) }
     }
   }
 
@@ -297,7 +298,7 @@ struct NetChanges {
   ///   - selection: Which events the list has.
   ///   - list: The list as it was before the first change.
   mutating func add(_ change: Change, selection: ListSelection, list: LiveList) {
-    guard let code = change.code else {
+    guard let code = change.code.map({ EventCode($0) }) else {
       isCleared = true
       outcomes = [:]
       return

@@ -76,6 +76,21 @@ import Testing
     #expect(difference.moves.count == 1 && difference.modifications.count == 1)
   }
 
+  @Test func aListHasEventsWhoseCodesLookAlike() {
+    let (composed, decomposed) = ("\u{E9}1", "e\u{301}1")
+    var list = Self.list(.newestFirst)
+    _ = list.apply(
+      NetChanges(replacingAllWith: [composed, decomposed].map { Self.quake($0) }))
+    #expect(list.events.count == 2)
+    let difference = Self.apply(
+      [Self.change(composed, to: nil), Self.change("f", to: Self.quake("f"))], to: &list)
+    #expect(list.events.map { Array($0.id.utf8) } == [decomposed, "f"].map { Array($0.utf8) })
+    #expect(difference.deletions == [1] && difference.insertions == [1])
+    let window = LiveEvents.Difference(
+      from: [Self.quake(composed)], to: [Self.quake(decomposed)])
+    #expect(window.deletions == [0] && window.insertions == [0])
+  }
+
   @Test func aListOrdersMagnitudesAsPostgreSQLDoes() {
     let quakes = [
       Self.quake("f"), Self.quake("e", magnitude: -1), Self.quake("c", magnitude: 0),

@@ -70,6 +70,26 @@ import Testing
     #expect(filter.accepts(change(.truncate)))
   }
 
+  @Test func textsThatLookAlikeAreNotTheSame() {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    var event = event
+    event.set(.code, composed)
+    event.set(.net, composed)
+    event.set(.status, composed)
+    event.set(.type, composed)
+    for (text, isSame) in [(composed, true), (decomposed, false)] {
+      #expect(passes(event) { $0.codes = [text] } == isSame)
+      #expect(passes(event) { $0.networks = [text] } == isSame)
+      #expect(passes(event) { $0.statuses = [text] } == isSame)
+      #expect(passes(event) { $0.types = [text] } == isSame)
+      #expect(passes(event) { $0.conditions = [.text(.net, isOneOf: [text])] } == isSame)
+      let change = change(.insert, new: event, author: composed, context: composed)
+      #expect(passes(change) { $0.authors = [text] } == isSame)
+      #expect(passes(change) { $0.contexts = [text] } == isSame)
+      #expect(passes(change) { $0.excludedAuthors = [text] } != isSame)
+    }
+  }
+
   @Test func aConditionIncludesTheLimitsExceptTheEndOfTheTime() {
     #expect(passes { $0.minimumMagnitude = 4.5 } && !passes { $0.minimumMagnitude = 4.51 })
     #expect(passes { $0.maximumMagnitude = 4.5 } && !passes { $0.maximumMagnitude = 4.49 })
