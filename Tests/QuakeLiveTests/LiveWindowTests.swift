@@ -68,4 +68,19 @@ import Testing
     let empty = try await next()
     #expect(rows.isEmpty && empty.count == 0 && empty.next == nil)
   }
+
+  @Test func aDeletedEventThatIsInsertedAgainLeavesTheListOfTheDeleted() async throws {
+    let database = try LiveDatabase()
+    try await OwnThread.run(within: .seconds(60)) {
+      let connection = try database.test.connect()
+      try connection.insertQuakes("strong", magnitude: 6)
+      try connection.run("delete from quake.quake")
+      var query = EventQuery(where: .magnitude >= 5)
+      query.past = .deleted
+      var iterator = database.live.live(query).makeAsyncIterator()
+      #expect(try await iterator.next()?.events.map(\.id) == ["strong1"])
+      try connection.insertQuakes("strong", magnitude: 1)
+      #expect(try await iterator.next()?.events.isEmpty == true)
+    }
+  }
 }

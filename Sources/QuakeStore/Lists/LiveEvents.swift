@@ -280,7 +280,9 @@ struct WindowSource: PullSource {
 extension EventQuery {
   /// Whether a change can change the list: the event met the filter before it or meets it afterwards.
   fileprivate func concerns(_ change: Change) -> Bool {
-    change.old.map(filter.accepts) ?? false || change.new.map(filter.accepts) ?? false
+    // An event that is inserted again leaves the deleted ones, which met the filter, whatever its values are now.
+    if change.op == .insert, past.contains(.deleted) { return true }
+    return change.old.map(filter.accepts) ?? false || change.new.map(filter.accepts) ?? false
   }
 }
 
