@@ -101,6 +101,47 @@ import Testing
     #expect(event.magnitude == 6.5 && event.place == "here" && event.id == "local5")
   }
 
+  @Test(arguments: [nil, 2])
+  func anImportRejectsWhatCannotBeStoredAndGoesOn(commitEvery: Int?) async throws {
+    func record(_ number: Int, _ edit: (inout EventRecord) -> Void) -> EventRecord {
+      var record = Self.record(number)
+      edit(&record)
+      return record
+    }
+    let results: [Result<EventRecord, ImportReject>] = [
+      .success(Self.record(1)),
+      .success(Self.record(2)),
+      .success(record(3) { $0.place = "x\0y" }),
+      .success(record(4) { $0.code = "x\0y" }),
+      .success(record(5) { $0.time = Timestamp(microseconds: .max) }),
+      .success(record(6) { $0.updated = Timestamp(microseconds: .min) }),
+      .failure(ImportReject(place: "x\0", reason: "\0", raw: "\0y", code: "local\0")),
+      .failure(
+        ImportReject(
+          place: "large", reason: "It is large.",
+          raw: String(repeating: "\u{20AC}", count: 2 << 20))),
+      .success(Self.record(9)),
+    ]
+    let report = try await database.live.importEvents(
+      results, named: "bulletin", columns: EventColumn.feed
+    ) { $0.commitEvery = commitEvery }
+    #expect(report.inserted == 3 && report.rejected == 6)
+    #expect(try database.test.value("select distinct source from quake.quake") == "local")
+    let rejects = try database.test.connect().table(
+      "select place || ': ' || reason || ' ' || left(raw, 3) from quake.import_reject order by record"
+    )
+    #expect(
+      rejects == [
+        "record 3: The place contains the character NUL. x\u{2400}y",
+        "record 4: The code contains the character NUL. ",
+        "record 5: The time is not within the years 1 to 9999. ",
+        "record 6: The updated is not within the years 1 to 9999. ",
+        "x\u{2400}: \u{2400} \u{2400}y", "large: It is large. \u{20AC}\u{20AC}\u{20AC}",
+      ])
+    #expect(
+      try database.test.value("select max(octet_length(raw)) from quake.import_reject") == "65535")
+  }
+
   @Test func anImportOfAFailingSequenceLeavesNothing() async throws {
     struct Interruption: Error {}
     let records = Self.records(2000, then: Interruption())

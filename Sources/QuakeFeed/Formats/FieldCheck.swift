@@ -103,6 +103,16 @@ enum FieldCheck {
     record.set(column, utf8: utf8)
   }
 
+  /// Sets an instant after checking that it is one that feeds may have.
+  static func set(
+    _ time: Timestamp, _ column: EventColumn, in record: inout EventRecord
+  ) throws(Rejection) {
+    guard time >= .earliest, time <= .latest else {
+      throw Rejection("The \(name(column)) is not within the years 1 to 9999.", of: column)
+    }
+    record.set(column, time)
+  }
+
   private static func checkIDs(_ ids: UnsafeRawBufferPointer) throws(Rejection) {
     for id in ids.split(separator: UInt8(ascii: ",")) where id.count > maximumCodeBytes {
       throw Rejection(
@@ -189,7 +199,10 @@ package enum RecordCheck {
           try record.withUTF8(column) { (text: UnsafeRawBufferPointer?) throws(Rejection) in
             if let text { try FieldCheck.set(utf8: text, column, in: &checked) }
           }
-        case .timestamp: if let time = record.timestamp(column) { checked.set(column, time) }
+        case .timestamp:
+          if let time = record.timestamp(column) {
+            try FieldCheck.set(time, column, in: &checked)
+          }
         case .bool: if let value = record.bool(column) { checked.set(column, value) }
         }
       }

@@ -80,15 +80,23 @@ public struct ImportReject: Error, Hashable, Sendable {
   /// Whether the reason is a missing or impossible time.
   public let isOfTime: Bool
 
-  /// A rejected record of the given parts.
+  /// A rejected record of the given parts. The texts have the symbol U+2400 in place of the character NUL, which
+  /// PostgreSQL cannot store; a code with it is that of no event.
   public init(
     place: String, reason: String, raw: String, code: String? = nil, isOfTime: Bool = false
   ) {
-    self.code = code
+    self.code = code.flatMap { $0.utf8.contains(0) ? nil : $0 }
     self.isOfTime = isOfTime
-    self.place = place
-    self.reason = reason
-    self.raw = raw
+    self.place = Self.storable(place)
+    self.reason = Self.storable(reason)
+    self.raw = Self.storable(raw)
+  }
+
+  private static func storable(_ text: String) -> String {
+    guard text.utf8.contains(0) else { return text }
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: text.unicodeScalars.map { $0 == "\0" ? "\u{2400}" : $0 })
+    return String(scalars)
   }
 
   /// The reject without its texts, with only its code and whether it is about a time.

@@ -372,17 +372,37 @@ struct SequenceSource: ImportSource {
     guard let element = try takeNext() else { return nil }
     number += 1
     switch element {
-    case .failure(let reject): return .reject(reject)
+    case .failure(let reject): return .reject(reject.shortened)
     case .success(var next):
       guard let reason = RecordCheck.normalise(&next) else {
         record = next
+        // The table has no event without a source.
+        if !record.has(.source), !record.isDeletion { record.source = "local" }
         return .record
       }
       return .reject(
         ImportReject(
           place: "record \(number)", reason: reason.text, raw: next.title ?? next.place ?? "",
-          code: next.code, isOfTime: reason.isOfTime))
+          code: next.code, isOfTime: reason.isOfTime
+        ).shortened)
     }
+  }
+}
+
+extension ImportReject {
+  /// The reject with texts that are not longer than those of feeds: one that is larger than all that an import may keep
+  /// would leave no reason.
+  fileprivate var shortened: ImportReject {
+    ImportReject(
+      place: Self.beginning(of: place), reason: Self.beginning(of: reason),
+      raw: Self.beginning(of: raw), code: code, isOfTime: isOfTime)
+  }
+
+  private static func beginning(of text: String) -> String {
+    let most = FeedReject.maximumRawBytes
+    guard text.utf8.count > most else { return text }
+    let end = text.utf8.index(text.startIndex, offsetBy: most)
+    return String(text.unicodeScalars[..<end])
   }
 }
 
