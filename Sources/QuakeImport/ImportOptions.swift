@@ -37,7 +37,7 @@ public struct ImportOptions: Sendable {
   /// When the snapshot was generated, if it does not say so itself; nil: unknown. A snapshot of unknown
   /// age overwrites any other, and any other overwrites it.
   public var generated: Timestamp?
-  /// The number of records after which to commit each time; nil: the import is one transaction.
+  /// The number of records after which to commit each time, from 1; nil: the import is one transaction.
   public var commitEvery: Int?
   /// The rule for events that the store already has.
   public var policy = MergePolicy.incoming

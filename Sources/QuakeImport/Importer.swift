@@ -79,6 +79,11 @@ public struct Importer {
   private func run<Source: ImportSource>(
     from source: inout Source, _ callbacks: ImportCallbacks<Source>
   ) throws -> ImportReport {
+    if let every = options.commitEvery, every < 1 {
+      throw StoreError(
+        .usage, "an import cannot commit after every \(every) records",
+        hint: "Give a number from 1 on, or none for an import in one transaction.")
+    }
     var options = options
     var repetitions = 0
     while true {

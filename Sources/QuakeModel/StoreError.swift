@@ -6,6 +6,8 @@ public struct StoreError: ExplainedError, Sendable {
   public enum Kind: Sendable, Equatable {
     /// The schema is missing, newer than this program, or was modified.
     case schema
+    /// It was asked for in a way that has no answer, such as with a negative limit.
+    case usage
     /// The input cannot be imported.
     case badData
     /// A token is not valid in this history, or no longer; see `TokenProblem`.
@@ -62,7 +64,7 @@ extension StoreError {
     switch kind {
     case .schema: .schema
     case .badData, .token, .unknownEdit: .badData
-    case .unknownFeed: .usage
+    case .usage, .unknownFeed: .usage
     case .replaced, .locked: .tryLater
     case .conflict: .failed
     case .inconsistent: .internal

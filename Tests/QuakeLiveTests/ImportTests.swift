@@ -142,6 +142,15 @@ import Testing
       try database.test.value("select max(octet_length(raw)) from quake.import_reject") == "65535")
   }
 
+  @Test(arguments: [0, -1, .min])
+  func anImportCommitsAfterOneRecordAtLeast(every: Int) async throws {
+    let error = await #expect(throws: StoreError.self) {
+      try await database.live.importEvents([Self.record(1)], named: "x") { $0.commitEvery = every }
+    }
+    #expect(error?.kind == .usage)
+    #expect(try stored() == 0)
+  }
+
   @Test func anImportOfAFailingSequenceLeavesNothing() async throws {
     struct Interruption: Error {}
     let records = Self.records(2000, then: Interruption())
