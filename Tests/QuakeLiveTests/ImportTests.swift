@@ -142,6 +142,30 @@ import Testing
       try database.test.value("select max(octet_length(raw)) from quake.import_reject") == "65535")
   }
 
+  @Test func anImportWithoutTheNecessaryColumnsIsAnError() async throws {
+    let live = database.live
+    let (records, sender) = AsyncStream<EventRecord>.makeStream()
+    sender.finish()
+    for columns: [EventColumn] in [
+      [], [.time, .latitude, .longitude], [.code, .time, .magnitude],
+      [.code, .time, .latitude, .longitude, .validated],
+    ] {
+      for attempt in [
+        { @Sendable in
+          _ = try await live.importEvents([Self.record(1)], named: "x", columns: columns)
+        },
+        { @Sendable in _ = try await live.importEvents(records, named: "x", columns: columns) },
+      ] {
+        let error = await #expect(throws: StoreError.self) { try await attempt() }
+        #expect(error?.kind == .usage)
+      }
+    }
+    // A column that is named twice is written once.
+    let report = try await live.importEvents(
+      [Self.record(1)], named: "x", columns: [.code, .time, .latitude, .longitude, .code])
+    #expect(report.inserted == 1)
+  }
+
   @Test(arguments: [0, -1, .min])
   func anImportCommitsAfterOneRecordAtLeast(every: Int) async throws {
     let error = await #expect(throws: StoreError.self) {

@@ -77,7 +77,8 @@ extension QuakeDatabase {
   /// Imports the events of a collection, or of another sequence.
   ///
   /// ```swift
-  /// try await database.importEvents(quakes, named: "bulletin", columns: [.code, .time, .magnitude])
+  /// try await database.importEvents(
+  ///   quakes, named: "bulletin", columns: [.code, .time, .latitude, .longitude, .magnitude])
   /// ```
   ///
   /// An event needs a code, an origin time and coordinates. One that cannot be stored is rejected, with the
@@ -86,13 +87,14 @@ extension QuakeDatabase {
   /// - Parameters:
   ///   - events: The events, which are read on the thread of the import.
   ///   - name: What the history calls their source.
-  ///   - columns: The columns that the events fill. An import sets these, also to null, and leaves the others
-  ///     of a stored event as they are.
+  ///   - columns: The columns that the events fill, among them the code, the time and the coordinates. An import sets
+  ///     these, also to null, and leaves the others of a stored event as they are.
   ///   - generated: When the events were put together; older ones do not overwrite newer ones. Nil: unknown.
   ///   - configure: Changes the options of the import.
   ///   - progress: Is called now and then with the number of records read so far.
   /// - Returns: The counts of the import.
-  /// - Throws: An error of category `badData` if none of the events can be imported; otherwise as `check()`.
+  /// - Throws: An error of category `badData` if none of the events can be imported, of category `usage` if the columns
+  ///   lack a necessary one or have one that no source fills; otherwise as `check()`.
   @discardableResult
   public func importEvents(
     _ events: some Sequence<EventRecord> & Sendable, named name: String,
@@ -140,6 +142,7 @@ extension QuakeDatabase {
     configure: @Sendable (inout ImportOptions) -> Void = { _ in },
     progress: @escaping @Sendable (_ records: Int64) -> Void = { _ in }
   ) async throws -> ImportReport where Events.Element == EventRecord {
+    let columns = try Self.checked(columns)
     let channel = try RecordChannel()
     return try await withThrowingTaskGroup(of: ImportReport?.self) { group in
       defer { group.cancelAll() }
@@ -183,9 +186,30 @@ extension QuakeDatabase {
     _ progress: @escaping @Sendable (Int64) -> Void,
     from makeNext: @escaping @Sendable () -> SequenceSource.Next
   ) async throws -> ImportReport {
+    let columns = try Self.checked(columns)
     var options = importOptions(source: name, feed: name)
     configure(&options)
     return try await importEvents(options, columns, generated, progress, from: makeNext)
+  }
+
+  /// The columns, each once.
+  ///
+  /// - Throws: `StoreError` of kind `usage` if an event that has only these columns could not be stored, or an import
+  ///   cannot set one of them.
+  private static func checked(_ columns: [EventColumn]) throws(StoreError) -> [EventColumn] {
+    let wanted = Set(columns)
+    let necessary: [EventColumn] = [.code, .time, .latitude, .longitude]
+    if let missing = necessary.first(where: { !wanted.contains($0) }) {
+      throw StoreError(
+        .usage, "cannot import events without column \"\(missing.name)\"",
+        hint: "The columns of an import have \(necessary.map(\.name).joined(separator: ", ")).")
+    }
+    if let other = columns.first(where: { !EventColumn.feed.contains($0) }) {
+      throw StoreError(
+        .usage, "an import cannot set column \"\(other.name)\"",
+        hint: "EventColumn.feed has the columns that it can set.")
+    }
+    return EventColumn.feed.filter(wanted.contains)
   }
 
   private func importEvents(
