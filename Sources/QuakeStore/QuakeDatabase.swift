@@ -114,11 +114,17 @@ public final class QuakeDatabase: Sendable {
     try await withConnection { connection in
       let history = EventHistory(connection: connection)
       guard let point else { return try history.event(id) }
-      guard let code = try history.code(of: id) else { return nil }
-      var query = EventQuery()
-      query.asOf = point
-      query.filter.codes = [code]
-      return try query.page(over: connection).events.first
+      func past(_ code: String) throws -> EventRecord? {
+        var query = EventQuery()
+        query.asOf = point
+        query.filter.codes = [code]
+        return try query.page(over: connection).events.first
+      }
+      // What identifies another event now may have been an event of its own.
+      let own = try past(id)
+      if let own, own.supersededBy == nil { return own }
+      guard let code = try history.code(of: id), code != id else { return own }
+      return try past(code) ?? own
     }
   }
 

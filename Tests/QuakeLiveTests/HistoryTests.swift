@@ -42,6 +42,25 @@ import Testing
     #expect(try await database.live.history(request).codes() == ["a2"])
   }
 
+  @Test func anIdOfAnotherEventLeadsToItsOwnPastFirst() async throws {
+    try connection.run("insert into quake.quake (code, time, magnitude) values ('old', now(), 3)")
+    let token = try await database.live.latestToken()
+    try connection.run(
+      "delete from quake.quake where code = 'old'",
+      "insert into quake.quake_alias (id, code) values ('old', 'a2')")
+    let event = try await database.live.event("old", asOf: .token(token))
+    #expect(event?.code == "old" && event?.magnitude == 3)
+    #expect(try await database.live.event("old")?.code == "a2")
+    let now = HistoryBound.token(try await database.live.latestToken())
+    #expect(try await database.live.event("old", asOf: now)?.code == "a2")
+    let versions = try await database.live.versions(of: "old")
+    #expect(versions.map(\.code) == ["old", "old", "a2"])
+    #expect(try await database.live.versions(of: "a2").map(\.code) == ["a2"])
+    #expect(try await database.live.event("a2\0") == nil)
+    #expect(try await database.live.event("a2\0", asOf: now) == nil)
+    #expect(try await database.live.versions(of: "a2\0").isEmpty)
+  }
+
   @Test func aRequestBeyondTheHistorySaysTheReason() async throws {
     var request = HistoryQuery()
     request.after = .token(try #require(ChangeToken(number: 99, nonce: "00000000")))

@@ -12,6 +12,7 @@ package struct EventHistory {
 
   /// The event that has, or had, this id; nil if there is none now.
   package func event(_ id: String) throws -> EventRecord? {
+    guard !id.utf8.contains(0) else { return nil }
     let rows = try connection.execute(
       "select \(sql: EventColumn.list(of: "q")) from quake.find(\(id)) q", format: .binary)
     return rows.rowCount > 0 ? try rows.record(0, firstColumn: 0) : nil
@@ -37,7 +38,9 @@ package struct EventHistory {
   /// The code under which the history has the event that has, or had, this id, whether or not the event
   /// exists now; nil if the history has none.
   package func code(of id: String) throws -> String? {
-    try connection.firstRow(
+    // No table has it, and it cannot be sent.
+    guard !id.utf8.contains(0) else { return nil }
+    return try connection.firstRow(
       """
       select c.code
         from (select 1, q.code from quake.find(\(id)) q

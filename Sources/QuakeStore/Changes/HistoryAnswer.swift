@@ -10,8 +10,9 @@ extension QuakeDatabase {
     }
   }
 
-  /// The versions of the event that has, or had, this id, the oldest first, as far as the history holds them. A
-  /// truncate that removed the event is a version, too.
+  /// The versions of the event that has, or had, this id, the oldest first, as far as the history holds them. If the id
+  /// is the code of another event, which was deleted or superseded, the versions of that one come before them. A
+  /// truncate that removed an event is a version, too.
   ///
   /// - Throws: As `check()`.
   public func versions(of id: String) async throws -> [EventVersion] {
@@ -19,6 +20,7 @@ extension QuakeDatabase {
       let history = EventHistory(connection: connection)
       guard let code = try history.code(of: id) else { return [] }
       var versions: [EventVersion] = []
+      if code != id { try history.versions(of: id) { versions.append($0) } }
       try history.versions(of: code) { versions.append($0) }
       return versions
     }
