@@ -31,6 +31,18 @@ import Testing
         == Array(places.reversed().prefix(700)))
   }
 
+  @Test func theLimitOfTransactionsCountsThem() async throws {
+    var request = HistoryQuery()
+    request.limit = 2
+    let counts = try await Self.all(database.live.history(request).transactions) {
+      $0.changes.count
+    }
+    #expect(counts == [2, 1_300])
+    request.limit = 0
+    let none = try await Self.all(database.live.history(request).transactions) { $0.changes.count }
+    #expect(none.isEmpty)
+  }
+
   @Test func aRequestForMissingValuesHasNoOtherChanges() async throws {
     try connection.run("insert into quake.quake (code, time, depth) values ('deep', now(), 600)")
     var request = HistoryQuery()

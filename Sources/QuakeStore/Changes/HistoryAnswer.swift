@@ -101,7 +101,13 @@ public struct HistoryAnswer: Sendable {
 
   /// The transactions, in the order of the query, each with those of its changes that the query selects. The
   /// largest transaction must fit into memory.
-  public var transactions: Transactions { Transactions(changes: changes) }
+  public var transactions: Transactions {
+    var query = query
+    let limit = query.limit
+    // The limit counts transactions here. One that is no number of them is an error of the changes.
+    if let limit, limit >= 0 { query.limit = nil }
+    return Transactions(changes: database.history(query).changes, limit: limit)
+  }
 
   /// How many changes there are, at most the query's limit.
   public func count() async throws -> Int64 {
@@ -144,10 +150,11 @@ public struct HistoryAnswer: Sendable {
     public typealias Element = Transaction
 
     let changes: Changes
+    let limit: Int64?
 
     /// Begins an answer, with the first `next()`.
     public func makeAsyncIterator() -> Iterator {
-      Iterator(changes: changes.makeAsyncIterator())
+      Iterator(changes: changes.makeAsyncIterator(), remaining: limit)
     }
 
     /// Gathers the changes of a transaction.
@@ -155,9 +162,12 @@ public struct HistoryAnswer: Sendable {
       private var changes: EventChanges.Iterator
       /// The first change of the next transaction.
       private var first: Change?
+      /// How many transactions may still come; nil: all.
+      private var remaining: Int64?
 
-      init(changes: EventChanges.Iterator) {
+      init(changes: EventChanges.Iterator, remaining: Int64?) {
         self.changes = changes
+        self.remaining = remaining
       }
 
       /// The next transaction; nil at the end and after an error.
@@ -169,9 +179,11 @@ public struct HistoryAnswer: Sendable {
       public mutating func next(
         isolation actor: isolated (any Actor)?
       ) async throws -> Transaction? {
+        guard remaining != 0 else { return nil }
         if first == nil { first = try await changes.next(isolation: actor) }
         guard let first else { return nil }
         self.first = nil
+        remaining = remaining.map { $0 - 1 }
         var gathered = [first]
         while let change = try await changes.next(isolation: actor) {
           guard change.transaction.token == first.transaction.token else {
