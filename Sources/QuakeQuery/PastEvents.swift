@@ -66,7 +66,7 @@ struct PastEvents {
       limit < Self.mostEvents,
       query.offset < Self.mostEvents
     else { return }
-    if case .timestamp(let last)? = query.after?.values.first {
+    if case .timestamp(let last)? = query.after?.values.first, last < .latest {
       let next = Timestamp(microseconds: last.microseconds + 1)
       end = min(next, end ?? next)
     }

@@ -32,9 +32,11 @@ extension PostgresError: LocalizedError {}
 extension StoreError: LocalizedError {}
 
 extension Timestamp {
-  /// The instant of a date, to the microsecond.
+  /// The instant of a date, to the microsecond. For a date that is too far away it is the first or the last instant, and
+  /// for one that is not a number the first.
   public init(_ date: Date) {
-    self.init(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded()))
+    let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+    self.init(microseconds: Int64(exactly: microseconds) ?? (microseconds > 0 ? .max : .min))
   }
 
   /// The instant as a date. A date is exact to about a microsecond in our time.

@@ -76,6 +76,33 @@ import Testing
     for try await _ in live.pages(query) { Issue.record("there is no page") }
   }
 
+  @Test func aQueryMayReachBeforeAndAfterAllTimes() async throws {
+    let live = database.live
+    let (first, last) = (Timestamp(microseconds: .min), Timestamp(microseconds: .max))
+    #expect(Timestamp(Date(timeIntervalSince1970: -.infinity)) == first)
+    #expect(Timestamp(Date(timeIntervalSince1970: .nan)) == first)
+    #expect(Timestamp(Date(timeIntervalSince1970: 1e15)) == last)
+    var query = query
+    (query.filter.earliestTime, query.filter.endTime) = (first, last)
+    query.filter.conditions = [.time >= Timestamp(.distantPast), .time < last]
+    query.changedSince = Timestamp(.distantPast)
+    #expect(try await live.count(query) == 100)
+    query.asOf = .time(last)
+    query.changedSince = nil
+    query.order = [.newestFirst]
+    query.limit = 3
+    #expect(try await live.events(query).events.count == 3)
+    var beyond = EventRecord()
+    (beyond.code, beyond.time) = ("x", last)
+    query.after = EventCursor(of: beyond, in: query.order)
+    #expect(try await live.events(query).events.count == 3)
+    query.asOf = .time(first)
+    #expect(try await live.events(query).events.isEmpty)
+    query.asOf = nil
+    query.asOfFeed = last
+    #expect(try await live.events(query).events.count == 3)
+  }
+
   @Test func placesThatLookAlikeHaveSectionsOfTheirOwn() async throws {
     try database.test.connect().run(
       "delete from quake.quake",

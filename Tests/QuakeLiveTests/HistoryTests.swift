@@ -54,6 +54,16 @@ import Testing
     #expect(try await database.live.history(request).codes() == ["a2"])
   }
 
+  @Test func theBoundsOfARequestMayBeBeforeAndAfterAllTimes() async throws {
+    var request = HistoryQuery()
+    request.after = .time(Timestamp(.distantPast))
+    request.upTo = .time(Timestamp(microseconds: .max))
+    #expect(try await database.live.history(request).count() == 1_303)
+    request.filter = EventFilter(where: .time >= Timestamp(microseconds: .min))
+    request.filter.endTime = Timestamp(microseconds: .max)
+    #expect(try await database.live.history(request).count() == 1_303)
+  }
+
   @Test func anIdOfAnotherEventLeadsToItsOwnPastFirst() async throws {
     try connection.run("insert into quake.quake (code, time, magnitude) values ('old', now(), 3)")
     let token = try await database.live.latestToken()

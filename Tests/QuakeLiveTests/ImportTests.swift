@@ -175,6 +175,18 @@ import Testing
     #expect(try stored() == 0)
   }
 
+  @Test func aFollowerOfFeedsMayPauseForEver() async throws {
+    let database = database
+    let executor = OwnThread(runsInOrder: true)
+    let following = Task(executorPreference: executor) {
+      try await FeedFollower(database.live, feeds: [], every: .seconds(Int64.max)).run()
+    }
+    // It is its turn when the follower pauses.
+    let cancelling = Task(executorPreference: executor) { following.cancel() }
+    await cancelling.value
+    try await following.value
+  }
+
   @Test func anImportOfAFailingSequenceLeavesNothing() async throws {
     struct Interruption: Error {}
     let records = Self.records(2000, then: Interruption())

@@ -151,8 +151,11 @@ extension EventRecord {
 }
 
 extension Timestamp: SQLEncodable, SQLDecodable {
-  /// A `timestamptz`.
-  public var sqlParameter: Parameter { .text(description) }
+  /// A `timestamptz`. PostgreSQL reads only the years 1 to 9999 in this form; an instant before or after them is one of
+  /// the infinite ones.
+  public var sqlParameter: Parameter {
+    .text(self < .earliest ? "-infinity" : self > .latest ? "infinity" : description)
+  }
 
   /// A `timestamptz`; the first and the last instant for the infinite ones. In the text form, one of the years
   /// 1 to 9999.

@@ -255,6 +255,9 @@ public struct FeedFollower: Sendable {
   private let feeds: [String]
   private let interval: Duration
 
+  /// Ten years: a pause of some centuries would overflow the clock.
+  private static let longestInterval = Duration.seconds(10 * 365 * 86_400)
+
   /// A follower of feeds.
   ///
   /// - Parameters:
@@ -263,7 +266,7 @@ public struct FeedFollower: Sendable {
   public init(_ database: QuakeDatabase, feeds: [String], every interval: Duration) {
     self.database = database
     self.feeds = feeds
-    self.interval = interval
+    self.interval = min(interval, Self.longestInterval)
   }
 
   /// Follows the feeds. Returns when the task is cancelled.

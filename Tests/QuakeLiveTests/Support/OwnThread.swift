@@ -4,7 +4,12 @@ import Testing
 /// Runs tasks on a queue of a test's own. Other tests block the few threads that tasks share, and a test
 /// that measures how soon something happens must not wait for those.
 final class OwnThread: TaskExecutor {
-  private let queue = DispatchQueue(label: "test", attributes: .concurrent)
+  private let queue: DispatchQueue
+
+  /// - Parameter runsInOrder: Whether a job begins when the one before it has ended or waits.
+  init(runsInOrder: Bool = false) {
+    queue = DispatchQueue(label: "test", attributes: runsInOrder ? [] : .concurrent)
+  }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
