@@ -50,7 +50,8 @@ public struct EventQuery: Hashable, Sendable {
   /// source says about it; nil: all. It needs the history from then on: of older changes, the history holds only
   /// the last one of each event.
   public var changedSince: Timestamp?
-  /// The order. Events that are equal in it are in the order of their codes.
+  /// The order. Events that are equal in it are in the order of their codes, and texts are in the order of the database's
+  /// collation; but a live list without a limit has such events in the order of their codes byte by byte.
   public var order: [EventOrder] = [.newestFirst]
   /// The columns to read; the others have no value in the records, except that a page also reads the columns
   /// of its order.

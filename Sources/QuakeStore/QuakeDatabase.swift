@@ -134,7 +134,7 @@ public final class QuakeDatabase: Sendable {
   ///
   /// ```swift
   /// let deepest = try await database.withConnection { connection in
-  ///   try connection.execute("select max(depth) from quake.quake").text(0, 0)
+  ///   try connection.row("select max(depth) from quake.quake", as: Double?.self)
   /// }
   /// ```
   ///

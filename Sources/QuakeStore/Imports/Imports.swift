@@ -135,6 +135,9 @@ extension QuakeDatabase {
   /// The transaction is open until the sequence ends. If the sequence pauses for long between its events, import
   /// them in parts. An error of the sequence rolls the import back, and is thrown; otherwise the parameters, results
   /// and errors are those of the import of a sequence that is not asynchronous.
+  ///
+  /// If the calling task is cancelled, so is the task that asks the sequence for events. The call ends when the `next()`
+  /// of the sequence has returned: one that does not end when its task is cancelled delays it.
   @discardableResult
   public func importEvents<Events: AsyncSequence & Sendable>(
     _ events: Events, named name: String, columns: [EventColumn] = EventColumn.feed,
