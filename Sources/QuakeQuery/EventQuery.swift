@@ -85,6 +85,14 @@ public struct EventQuery: Hashable, Sendable {
     filter.conditions = [condition] + more
   }
 
+  /// Checks what the server would refuse.
+  func check() throws(StoreError) {
+    guard limit ?? 0 >= 0, offset >= 0 else {
+      throw StoreError(.usage, "the limit and the offset of a query cannot be negative")
+    }
+    try filter.check()
+  }
+
   /// How many events there are, regardless of `after`, `limit` and `offset`.
   ///
   /// - Parameter most: The server stops counting at this number, from 0; nil: it counts all.

@@ -13,6 +13,7 @@ struct EventQuerySQL {
 
   /// - Parameter readsAll: Whether the statement reads all of the events, in whatever order.
   init(_ query: EventQuery, readsAll: Bool = false, over connection: Connection) throws {
+    try query.check()
     let isNow = query.asOf == nil && query.asOfFeed == nil
     let window = isNow && readsAll ? Self.window(of: query.filter) : nil
     var rest = query.filter

@@ -103,6 +103,41 @@ import Testing
     #expect(try await live.events(query).events.count == 3)
   }
 
+  @Test func aQueryWithoutAnAnswerIsAnError() async throws {
+    let live = database.live
+    func edited(_ edit: (inout EventQuery) -> Void) -> EventQuery {
+      var query = query
+      edit(&query)
+      return query
+    }
+    var attempts: [@Sendable () async throws -> Void] = [
+      { _ = try await live.groups(EventQuery(), by: .day, of: .place) },
+      { _ = try await live.statistics(EventQuery(), of: .time) },
+    ]
+    for query in [
+      edited { $0.limit = -1 }, edited { $0.offset = -1 },
+      edited { $0.filter.conditions = [.place >= 5] },
+      edited { $0.filter.conditions = [.any([.magnitude == "5"])] },
+      edited { $0.filter.conditions = [.code < Timestamp.now()] },
+    ] {
+      attempts.append { _ = try await live.events(query) }
+      attempts.append { _ = try await live.live(query).first(1) { $0.count } }
+    }
+    for width in [0, -1, .nan, .infinity] {
+      attempts.append { _ = try await live.groups(EventQuery(), by: .magnitude(classWidth: width)) }
+      attempts.append {
+        _ = try await live.sections(EventQuery(), by: .magnitude(classWidth: width))
+      }
+    }
+    for attempt in attempts {
+      let error = await #expect(throws: StoreError.self) { try await attempt() }
+      #expect(error?.kind == .usage)
+    }
+    await #expect(throws: PostgresError.self) {
+      try await QuakeDatabase(database.test.conninfo + "\0x", applicationName: "x").check()
+    }
+  }
+
   @Test func placesThatLookAlikeHaveSectionsOfTheirOwn() async throws {
     try database.test.connect().run(
       "delete from quake.quake",

@@ -54,6 +54,36 @@ import Testing
     #expect(try await database.live.history(request).codes() == ["a2"])
   }
 
+  @Test func aRequestThatHasNoAnswerSaysTheReason() async throws {
+    var negative = HistoryQuery()
+    negative.limit = -1
+    var mixed = HistoryQuery()
+    mixed.filter = EventFilter(where: .place >= 5)
+    for request in [negative, mixed] {
+      let history = database.live.history(request)
+      for attempt in [
+        { @Sendable in _ = try await Self.all(history.changes) { $0.label } },
+        { @Sendable in _ = try await Self.all(history.transactions) { $0.changes.count } },
+        { @Sendable in _ = try await history.count() },
+        { @Sendable in _ = try await history.codes() },
+      ] {
+        let error = await #expect(throws: StoreError.self) { try await attempt() }
+        #expect(error?.kind == .usage)
+      }
+    }
+    var before = HistoryQuery()
+    before.after = .number(-1)
+    let live = database.live
+    let cursor = HistoryCursor(token: try await live.latestToken(), changes: -5)
+    for attempt in [
+      { @Sendable [before] in _ = try await live.history(before).count() },
+      { @Sendable in _ = try await live.changes(after: cursor).first(1) { $0.label } },
+    ] {
+      let error = await #expect(throws: StoreError.self) { try await attempt() }
+      #expect(error?.kind == .token(.malformed))
+    }
+  }
+
   @Test func theBoundsOfARequestMayBeBeforeAndAfterAllTimes() async throws {
     var request = HistoryQuery()
     request.after = .time(Timestamp(.distantPast))

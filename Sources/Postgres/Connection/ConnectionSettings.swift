@@ -86,6 +86,11 @@ package struct ConnectionSettings: Sendable {
 
   /// Checks the conninfo's form without connecting.
   package func check() throws(PostgresError) {
+    // libpq would end the text there, and connect to another database.
+    guard !conninfo.utf8.contains(0) else {
+      throw PostgresError(
+        kind: .connection, message: "invalid connection string: it contains the character NUL")
+    }
     guard conninfo.contains("=") || conninfo.contains("://") else { return try checkName(conninfo) }
     try checkURL()
     var message: UnsafeMutablePointer<CChar>?

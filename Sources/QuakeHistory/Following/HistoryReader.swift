@@ -55,6 +55,10 @@ package struct HistoryReader {
   init(
     connection: Connection, after cursor: HistoryCursor, bulkSizes: BulkSizes
   ) throws {
+    guard cursor.changes >= 0 else {
+      throw StoreError(
+        .token(.malformed), "a cursor cannot be after \(cursor.changes) changes of a transaction")
+    }
     self.connection = connection
     self.bulkSizes = bulkSizes
     token = cursor.token

@@ -211,8 +211,13 @@ struct HistoryRange {
 
   /// Resolves the bounds of a query.
   ///
-  /// - Throws: `StoreError` of kind `token` if they are not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if they are not in this history, or no longer; of kind `usage` if the
+  ///   query is none that the server can answer.
   init(_ query: HistoryQuery, over connection: Connection) throws {
+    guard query.limit ?? 0 >= 0 else {
+      throw StoreError(.usage, "the limit of a query cannot be negative")
+    }
+    try query.filter.check()
     if let token = query.transaction {
       try HistoryReader.verify(token, over: connection)
       // Nothing is before the beginning.
@@ -288,6 +293,11 @@ public enum HistoryBound: Hashable, Sendable {
   private static func token(
     _ number: Int64, over connection: Connection
   ) throws -> ChangeToken {
+    guard number >= 0 else {
+      throw StoreError(
+        .token(.malformed), "there is no transaction \(number)",
+        hint: "Transactions are numbered from 1; 0 is the beginning.")
+    }
     let (found, newest): (ChangeToken?, ChangeToken)
     do throws(PostgresError) {
       (found, newest) = try connection.row(

@@ -134,6 +134,13 @@ public struct EventFilter: Hashable, Sendable {
     conditions = [condition] + more
   }
 
+  /// Checks that each condition compares its column with a value of the column's kind.
+  ///
+  /// - Throws: `StoreError` of kind `usage` if one does not: the server would refuse the statement.
+  package func check() throws(StoreError) {
+    for condition in conditions { try condition.check() }
+  }
+
   /// Whether an event passes the conditions on events at a moment, which is what `newerThan` counts from.
   public func accepts(_ record: EventRecord, at moment: Timestamp) -> Bool {
     isNew(record, at: moment) && accepts(record)
@@ -306,6 +313,28 @@ public indirect enum EventCondition: Hashable, Sendable {
   package static func listed(_ entry: String) -> String? {
     entry.isEmpty || entry.utf8.contains(UInt8(ascii: ",")) || entry.utf8.contains(0)
       ? nil : ",\(entry),"
+  }
+
+  /// Checks that the column is of the kind of what it is compared with.
+  fileprivate func check() throws(StoreError) {
+    let (column, kinds, value): (EventColumn, [EventColumn.Kind], String)
+    switch self {
+    case .atLeast(let compared, _), .atMost(let compared, _):
+      (column, kinds, value) = (compared, [.float8, .int4, .int2], "a number")
+    case .notBefore(let compared, _), .before(let compared, _):
+      (column, kinds, value) = (compared, [.timestamp], "a time")
+    case .foldedText(let compared, _), .lists(let compared, _):
+      (column, kinds, value) = (compared, [.text], "a text")
+    case .isPresent, .isMissing: return
+    case .all(let conditions), .any(let conditions):
+      for condition in conditions { try condition.check() }
+      return
+    }
+    guard kinds.contains(column.kind) else {
+      throw StoreError(
+        .usage, "cannot compare column \"\(column.name)\" with \(value)",
+        detail: "Its type in PostgreSQL is \(column.kind.sqlName).")
+    }
   }
 
   /// Whether an event meets the condition.

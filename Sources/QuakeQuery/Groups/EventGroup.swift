@@ -22,6 +22,13 @@ extension EventQuery {
     }
   }
 
+  private static func checkNumbers(of column: EventColumn) throws(StoreError) {
+    guard !numericColumns.contains(column) else { return }
+    throw StoreError(
+      .usage, "column \"\(column.name)\" has no numbers to summarise",
+      hint: "The columns with numbers: \(numericColumns.map(\.name).joined(separator: ", ")).")
+  }
+
   /// Whether statistics count only the earthquakes of the query: unless it names event types.
   ///
   /// - Parameter everyType: Whether the user asks for events of every type.
@@ -52,13 +59,15 @@ extension EventQuery {
   ///   - everyType: Whether events of every type count.
   ///   - body: Gets each group, at most `limit`: those of days, hours, months and magnitudes in ascending
   ///     order, others the largest first. Events without a value of the key come last or by their number.
-  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of kind `usage` if the
+  ///   column has no numbers or the classes have no width.
   package func groups(
     by key: EventKey, of column: EventColumn = .magnitude, everyType: Bool = false,
     over connection: Connection,
     _ body: (EventGroup) throws -> Void
   ) throws {
-    precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
+    try Self.checkNumbers(of: column)
+    try key.check()
     var selection = try EventQuerySQL(self, readsAll: true, over: connection)
     if key != .type, countsOnlyEarthquakes(everyType) {
       selection.restrict(EventQuerySQL.isEarthquake)
@@ -95,12 +104,13 @@ extension EventQuery {
   ///   - column: The column with numbers to summarise.
   ///   - completeness: How the magnitude of completeness for the b-value is found.
   ///   - everyType: Whether events of every type count.
-  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of kind `usage` if the
+  ///   column has no numbers.
   package func statistics(
     of column: EventColumn = .magnitude, completeness: BValue.Completeness = .maximumCurvature,
     everyType: Bool = false, over connection: Connection
   ) throws -> EventStatistics {
-    precondition(Self.numericColumns.contains(column), "column \(column) has no numbers")
+    try Self.checkNumbers(of: column)
     let selection = try EventQuerySQL(self, readsAll: true, over: connection)
     var magnitude: Double?
     if case .magnitude(let value) = completeness { magnitude = value }
@@ -149,8 +159,10 @@ extension EventQuery {
   ///
   /// - Parameter key: What to make sections of: times and magnitudes in descending order, others in the order
   ///   of the database's collation.
-  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer.
+  /// - Throws: `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of kind `usage` if the
+  ///   classes of the key have no width.
   package func sections(by key: EventKey, over connection: Connection) throws -> [EventSection] {
+    try key.check()
     var query = self
     query.after = nil
     let selection = try EventQuerySQL(query, over: connection)
@@ -328,6 +340,14 @@ public enum EventKey: Sendable, Hashable {
     case .day, .hour, .month, .magnitude: true
     case .place, .region, .network, .type, .status: false
     }
+  }
+
+  /// Checks the width of classes.
+  func check() throws(StoreError) {
+    guard case .magnitude(let width) = self, !(width > 0 && width.isFinite) else { return }
+    throw StoreError(
+      .usage, "there are no classes of magnitude of the width \(width)",
+      hint: "Give a number greater than 0, such as 0.5.")
   }
 
   func expression(alias: SQL) -> SQL {

@@ -10,7 +10,8 @@ extension QuakeDatabase {
   /// cursor of the next page. They belong to one moment.
   ///
   /// - Throws: As `check()`; `StoreError` of kind `token` if `asOf` is not in this history, or no longer; of
-  ///   kind `badData` if `after` belongs to another order.
+  ///   kind `badData` if `after` belongs to another order; of kind `usage` if the limit or the offset is negative, or a
+  ///   condition compares a column with a value of another kind.
   public func events(_ query: EventQuery = EventQuery()) async throws -> EventList {
     try await withConnection { connection in
       try connection.atOneMoment {
@@ -48,7 +49,7 @@ extension QuakeDatabase {
   /// - Parameters:
   ///   - column: The column with numbers to summarise.
   ///   - everyType: Whether events of every type count.
-  /// - Throws: As `events(_:)`.
+  /// - Throws: As `events(_:)`; of kind `usage` also if the column has no numbers, or classes have no width.
   public func groups(
     _ query: EventQuery, by key: EventKey, of column: EventColumn = .magnitude,
     everyType: Bool = false
@@ -68,7 +69,7 @@ extension QuakeDatabase {
   ///   - column: The column with numbers to summarise.
   ///   - completeness: How the magnitude of completeness for the b-value is found; a number is the magnitude.
   ///   - everyType: Whether events of every type count.
-  /// - Throws: As `events(_:)`.
+  /// - Throws: As `events(_:)`; of kind `usage` also if the column has no numbers.
   public func statistics(
     _ query: EventQuery, of column: EventColumn = .magnitude,
     completeness: BValue.Completeness = .maximumCurvature, everyType: Bool = false

@@ -24,7 +24,8 @@ package struct BatchEdit {
   /// - Throws: `InvalidEdit` or `StoreError` of kind `badData` if the events cannot get the values;
   ///   `PostgresError`.
   package func plan(sample: Int = 10) throws -> EditPlan {
-    try connection.transaction(.repeatableRead, readOnly: true) {
+    try edit.selection.filter.check()
+    return try connection.transaction(.repeatableRead, readOnly: true) {
       try AssignmentCheck.run(edit, over: connection)
       let conditions = EditConditions(edit).text
       let most = edit.selection.limit ?? .max
@@ -53,6 +54,7 @@ package struct BatchEdit {
     shouldStop: () -> Bool = { false },
     progress: (_ done: Int64, _ selected: Int64) -> Void = { _, _ in }
   ) throws -> EditOutcome {
+    try edit.selection.filter.check()
     try AssignmentCheck.run(edit, over: connection)
     var outcome = EditOutcome()
     let interrupted = try EditJournal.interrupted(
