@@ -123,9 +123,9 @@ package struct EventRevisions {
     (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || byte == UInt8(ascii: "-")
   }
 
-  /// The number of changes of each event that the history holds, except deletes. Events without any are
-  /// missing.
-  package func count(of codes: [String]) throws -> [String: Int64] {
+  /// The number of changes of each event that the history holds, except deletes, by the bytes of its code: two codes
+  /// may look alike. Events without any are missing.
+  package func count(of codes: [String]) throws -> [[UInt8]: Int64] {
     let last: SQL = "\(token?.number)::bigint"
     let counts = try connection.rows(
       """
@@ -137,6 +137,6 @@ package struct EventRevisions {
                           where t.transaction_id = v.transaction_id and t.token <= \(sql: last)))
        group by v.code
       """, prepared: true, as: (String, Int64).self)
-    return Dictionary(uniqueKeysWithValues: counts.map { ($0, $1) })
+    return Dictionary(uniqueKeysWithValues: counts.map { (Array($0.utf8), $1) })
   }
 }

@@ -17,6 +17,24 @@ import Testing
     connection = try database.connect()
   }
 
+  @Test func theRevisionsOfEventsWhoseCodesLookAlikeAreCountedApart() throws {
+    let (composed, decomposed) = ("\u{E9}1", "e\u{301}1")
+    for code in [composed, decomposed, decomposed] {
+      try connection.execute(
+        """
+        insert into quake.quake as q (code, time, felt) values (\(code), '2024-01-01Z', 1)
+        on conflict (code) do update set felt = q.felt + 1
+        """)
+    }
+    try connection.atOneMoment {
+      let revisions = try EventRevisions(
+        inSnapshotOf: connection, over: try database.connect())
+      #expect(
+        try revisions.count(of: [composed, decomposed])
+          == [Array(composed.utf8): 1, Array(decomposed.utf8): 2])
+    }
+  }
+
   /// The beginning of the days on which the random events are.
   private static let start = Timestamp(iso8601: "2024-02-27T00:00:00Z")?.microseconds ?? 0
   private static let day: Int64 = 86_400_000_000

@@ -97,7 +97,7 @@ struct ExportCommand {
     func flush() throws {
       let counts = try revisions?.count(of: waiting.compactMap { $0.code }) ?? [:]
       for event in waiting {
-        writer.event(event, revision: event.code.flatMap { counts[$0] })
+        writer.event(event, revision: event.code.flatMap { counts[Array($0.utf8)] })
         if writer.count >= Self.partSize { try writer.drain(part) }
       }
       waiting.removeAll(keepingCapacity: true)
