@@ -90,6 +90,7 @@
  *   | {type: "loaded", horizon: number|null, from: number|null, cursor: string|null}
  *   | SelectionMessage
  *   | {type: "selected", id: number, truncated: boolean}
+ *   | {type: "reselecting", id: number}
  *   | {type: "unselected", id: number, status: number, title: string, detail: string}
  *   | {type: "state", state: LinkState}
  *   | PastMessage

@@ -196,6 +196,11 @@ class Selecting extends EventTarget {
       else if (inner.type === "changes") this.#feed.push(inner);
     } else if (message.type === "selected") {
       this.#feed.after(() => void this.#arrive(message.truncated));
+    } else if (message.type === "reselecting") {
+      // What is shown stays until all of the new answer is here.
+      this.#feed.clear();
+      this.#arrived = false;
+      this.#batch = new Map();
     } else if (message.type === "unselected") {
       const problem = new ApiError(message.status, reasonText(message.title), message.detail);
       this.dispatchEvent(new CustomEvent("failed", { detail: problem }));

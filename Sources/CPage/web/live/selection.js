@@ -81,6 +81,9 @@ export class Selection {
    * @param {number} limit
    */
   again(limit) {
+    this.#outbox.flush();
+    // All of the answer is sent anew, to a tab that may show the first one already.
+    this.send({ type: "reselecting", id: this.#id });
     void this.go(this.#id, this.#query, limit);
   }
 
