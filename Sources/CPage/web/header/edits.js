@@ -117,14 +117,17 @@ export async function restore(codes) {
 
 /** @returns {Record<string, any>} the filter of the view as conditions of an edit */
 function conditions() {
-  const parameters = queryOf({ ...view.get(), asOf: null }, view.bounds(), Date.now());
+  const parameters = queryOf(view.get(), view.bounds(), Date.now());
   return Object.keys(parameters).length === 0 ? { "every-event": true } : parameters;
 }
 
-/** Whether only their codes select the events that are shown: the server searches no ids, and has one box. */
+/**
+ * Whether only their codes select the events that are shown: the server searches no ids, has one box, and
+ * edits what passes the filter now, not what passed it at a moment of the past.
+ */
 function needsCodes() {
-  const { text, box, mapOnly } = view.get();
-  return text !== "" || (mapOnly && box !== null);
+  const { asOf, text, box, mapOnly } = view.get();
+  return asOf !== null || text !== "" || (mapOnly && box !== null);
 }
 
 /**

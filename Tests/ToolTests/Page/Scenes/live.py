@@ -189,6 +189,8 @@ def edits_work_with_a_token(stage):
     browser.until("the events are validated", lambda: count("validated") == 2)
     browser.press("Undo", "#toasts")
     browser.until("the validation is undone", lambda: count("validated") == 0)
+    validate_all_shown_of_the_past(stage)
+    browser.open(stage.url + "/?last=all")
 
     feed = os.path.join(stage.folder, "feed.geojson")
     with open(feed, "w", encoding="utf-8") as file:
@@ -214,6 +216,29 @@ def edits_work_with_a_token(stage):
     browser.until("the token is forgotten", lambda: browser.find("#select[hidden]"))
     browser.forget_toasts()
     browser.no_errors("edits")
+
+
+def validate_all_shown_of_the_past(stage):
+    """In the past, all that is shown are the events that passed the filter then."""
+    browser, database = stage.browser, stage.database
+    shown = database.column(
+        f"select code from quake.as_of('{stage.first_token}') where superseded_by is null and withdrawn_at is null "
+        "and magnitude >= 5.8 order by code")
+    other = database.column(f"{LIST.replace(' order', ' where magnitude < 3 order')} limit 1")[0]
+    magnitude = database.run(f"select magnitude from quake.quake where code = '{other}'")
+    database.run(f"update quake.quake set magnitude = 8.8 where code = '{other}'")
+    browser.open(f"{stage.url}/?as-of={stage.first_token}&min-magnitude=5.8", live=False)
+    browser.until("the events of then", lambda: browser.number_shown() == len(shown))
+    browser.press_id("#select")
+    browser.press("Validate all shown", "#list")
+    browser.press("Validate", "dialog[open]")
+    validated = "select code from quake.quake where validated order by code"
+    there = [code for code in shown if code in database.column("select code from quake.quake")]
+    browser.until("they are validated, and no others", lambda: database.column(validated) == there)
+    browser.keep_undo()
+    browser.press("Undo", "#toasts")
+    browser.until("that is undone", lambda: database.column(validated) == [])
+    database.run(f"update quake.quake set magnitude = {magnitude} where code = '{other}'")
 
 
 def past_is_what_as_of_says(stage):
