@@ -66,7 +66,7 @@ export function filter(view, bounds, now) {
   const oldest = Math.max(view.from ?? -Infinity, now - duration(view.period));
   const end = view.to ?? Infinity;
   const { minMagnitude, maxMagnitude, minDepth, maxDepth } = view;
-  const types = view.types.length > 0 ? new Set(view.types) : null;
+  const isWanted = isOfType(view.types);
   const networks = view.networks.length > 0 ? new Set(view.networks) : null;
   const words = folded(view.text).split(/\s+/).filter(Boolean);
   const areas = [isIn(view.box), isIn(view.mapOnly ? bounds : null), isNear(view.within)]
@@ -77,12 +77,46 @@ export function filter(view, bounds, now) {
     if (maxMagnitude !== null && !(quake.magnitude !== null && quake.magnitude <= maxMagnitude)) return false;
     if (minDepth !== null && !(quake.depth !== null && quake.depth >= minDepth)) return false;
     if (maxDepth !== null && !(quake.depth !== null && quake.depth <= maxDepth)) return false;
-    if (types && !types.has(quake.type)) return false;
+    if (isWanted && !isWanted(quake.type)) return false;
     if (networks && !networks.has(quake.network)) return false;
     for (const area of areas) if (!area(quake)) return false;
     if (words.length === 0) return true;
     const text = folded(`${quake.place} ${quake.code}`);
     return words.every((word) => text.includes(word));
+  };
+}
+
+/**
+ * Other words for types of events, as the server reads them (`EventTypes.swift`).
+ * @type {Record<string, string>}
+ */
+const synonyms = {
+  eq: "earthquake", quarry: "quarry blast", blast: "explosion", icequake: "ice quake", other: "other event",
+  "mine blast": "mining explosion", mining: "mining explosion", unknown: "not reported",
+  anthropogenic: "anthropogenic event", chemical: "chemical explosion", nuclear: "nuclear explosion",
+  induced: "induced or triggered event", "induced earthquake": "induced or triggered event",
+  rockburst: "rock burst", sonicboom: "sonic boom", acoustic: "acoustic noise", "rock slide": "rockslide",
+  meteor: "meteorite", "meteor impact": "meteorite", volcano: "volcanic eruption",
+  volcanic: "volcanic eruption",
+};
+
+/** @param {string} type in any spelling, such as Quarry_Blast @returns {string} one word for all of them */
+function typeWord(type) {
+  const plain = type.toLowerCase().split(/[ _-]/).filter(Boolean).join(" ");
+  return Object.hasOwn(synonyms, plain) ? synonyms[plain] : plain;
+}
+
+/** @param {readonly string[]} types @returns {((type: string) => boolean)|null} null: every type passes */
+function isOfType(types) {
+  if (types.length === 0 || types.includes("any")) return null;
+  const words = new Set(types.map(typeWord));
+  // Most events have one of a few types.
+  /** @type {Map<string, boolean>} */
+  const known = new Map();
+  return (type) => {
+    let passes = known.get(type);
+    if (passes === undefined) known.set(type, passes = type !== "" && words.has(typeWord(type)));
+    return passes;
   };
 }
 

@@ -432,6 +432,7 @@ const texts = {
   "alert.yellow": "Alarmstufe Gelb",
   "alert.orange": "Alarmstufe Orange",
   "alert.red": "Alarmstufe Rot",
+  "type.any": "jede Art",
   "type.earthquake": "Erdbeben",
   "type.quarry blast": "Steinbruchsprengung",
   "type.explosion": "Explosion",

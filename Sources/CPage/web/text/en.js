@@ -414,6 +414,7 @@ const texts = {
   "alert.yellow": "yellow alert",
   "alert.orange": "orange alert",
   "alert.red": "red alert",
+  "type.any": "every type",
   "type.earthquake": "earthquake",
   "type.quarry blast": "quarry blast",
   "type.explosion": "explosion",

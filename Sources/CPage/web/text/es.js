@@ -429,6 +429,7 @@ const texts = {
   "alert.yellow": "alerta amarilla",
   "alert.orange": "alerta naranja",
   "alert.red": "alerta roja",
+  "type.any": "cualquier tipo",
   "type.earthquake": "terremoto",
   "type.quarry blast": "voladura de cantera",
   "type.explosion": "explosión",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { load, quake } from "./page.mjs";
 
@@ -58,6 +59,20 @@ test("limits include their values, and no event that lacks the value", () => {
   assert.ok(!passes({ minDepth: -10 }, { depth: null }));
   assert.ok(passes({ period: "1h" }) && !passes({ period: "1h" }, { time: now - 3_600_001 }));
   assert.ok(!passes({ to: quake().time }) && passes({ from: quake().time }));
+});
+
+test("a type is found in any spelling, as the server finds it", () => {
+  for (const type of ["quarry blast", "Quarry_Blast", "QUARRY BLAST"]) {
+    for (const asked of ["quarry blast", "Quarry_Blast", "quarry-blast", "quarry"]) {
+      assert.ok(passes({ types: ["explosion", asked] }, { type }), `${asked}: ${type}`);
+    }
+    assert.ok(!passes({ types: ["explosion"] }, { type }));
+  }
+  assert.ok(passes({ types: ["any"] }, { type: "" }) && !passes({ types: ["earthquake"] }, { type: "" }));
+  const server = new URL("../../../../Sources/QuakeModel/Event/EventTypes.swift", import.meta.url);
+  const synonyms = [...readFileSync(server, "utf8").matchAll(/\("([a-z ]+)", "([a-z ]+)"\)/g)];
+  assert.ok(synonyms.length > 20);
+  for (const [, asked, type] of synonyms) assert.ok(passes({ types: [asked] }, { type }), `${asked}: ${type}`);
 });
 
 test("a box may cross the antimeridian", () => {
