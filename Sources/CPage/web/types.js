@@ -3,7 +3,7 @@
  * @typedef {object} Quake
  * @property {string} code
  * @property {number} time origin time, ms since 1970
- * @property {number} updated ms since 1970
+ * @property {number|null} updated ms since 1970
  * @property {number|null} latitude null together with the longitude
  * @property {number|null} longitude
  * @property {number|null} depth km

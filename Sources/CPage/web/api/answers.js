@@ -78,7 +78,7 @@ export function quakeOfRow(row) {
   return {
     code: row[0],
     time: Math.floor(row[1]),
-    updated: Math.floor(row[2]),
+    updated: row[2] === null ? null : Math.floor(row[2]),
     latitude: row[3],
     longitude: row[4],
     depth: row[5],

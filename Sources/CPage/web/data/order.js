@@ -28,7 +28,10 @@ export class Pace {
 export function order({ sort, descending }) {
   const sign = descending ? -1 : 1;
   if (sort === "place") {
-    return (a, b) => sign * compare(a.place.toLowerCase(), b.place.toLowerCase()) || tie(a, b);
+    return (a, b) => {
+      if ((a.place === "") !== (b.place === "")) return a.place === "" ? 1 : -1;
+      return sign * compare(a.place.toLowerCase(), b.place.toLowerCase()) || tie(a, b);
+    };
   }
   return (a, b) => {
     const x = a[sort];

@@ -18,7 +18,7 @@ const some = (count) => {
   const next = numbers(count);
   return Array.from({ length: count }, (_, index) => quake({
     code: `us${index}`, time: next.next().value % 1000, magnitude: index % 7 === 0 ? null : next.next().value % 70 / 10,
-    place: ["b", "a", "C"][index % 3],
+    depth: null, updated: index % 5 === 0 ? null : next.next().value % 1000, place: ["b", "a", "", "C"][index % 4],
   }));
 };
 
@@ -34,6 +34,7 @@ test("a row of the table and a record of a change are the same event", () => {
   const event = quakeOfRow(row);
   assert.equal(event.time, Date.UTC(2026, 10, 18, 12) + 123);
   assert.deepEqual([event.place, event.significance, event.network], ["", 6, "us"]);
+  assert.equal(quakeOfRow(rowOfRecord({ ...record, updated: null })).updated, null);
   assert.ok(isListed(record) && !isListed(null) && !isListed({ ...record, superseded_by: "ci7" }));
   assert.equal(milliseconds(null), null);
   assert.equal(transactionNumber("1042.9f3ac2d1-7"), 1042);
@@ -45,7 +46,8 @@ test("an order is total, with events that lack the value last", () => {
       const compare = order({ sort, descending });
       const sorted = some(100).sort(compare);
       for (let i = 1; i < sorted.length; i += 1) assert.ok(compare(sorted[i - 1], sorted[i]) < 0);
-      if (sort === "magnitude") assert.equal(sorted.at(-1).magnitude, null);
+      const lacks = sorted.map((event) => [null, ""].includes(event[sort]));
+      assert.deepEqual(lacks, [...lacks].sort(), `${sort} ${descending}`);
     }
   }
 });
