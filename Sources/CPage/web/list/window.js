@@ -310,6 +310,8 @@ export class ListWindow {
     const missing = new Map();
     for (let index = from; index < to; index += 1) missing.set(this.items[index].code, index);
     const free = [];
+    /** @type {Set<Element>} */
+    const kept = new Set();
     for (const row of this.#rows) {
       const code = row.quake?.code ?? "";
       const index = missing.get(code);
@@ -317,6 +319,7 @@ export class ListWindow {
       else {
         missing.delete(code);
         this.#show(row, index);
+        kept.add(row.element);
       }
     }
     const indexes = [...missing.values()];
@@ -329,8 +332,23 @@ export class ListWindow {
       if (waits) row.moveAway();
       else row.clear();
     }
+    this.#arrange(kept);
     if (waits) this.schedule();
     this.#anchor = this.items[this.first]?.code ?? null;
+  }
+
+  /**
+   * Gives the elements the order of the list, in which a reader of the screen goes through them.
+   * @param {ReadonlySet<Element>} kept those of rows that show the same events as before: they stay in place
+   */
+  #arrange(kept) {
+    const shown = this.#rows.filter(({ quake }) => quake !== null).sort((a, b) => a.index - b.index);
+    let next = this.#space.firstElementChild;
+    for (const { element } of shown) {
+      while (next && !kept.has(next)) next = next.nextElementSibling;
+      if (element === next) next = next.nextElementSibling;
+      else if (element.nextElementSibling !== next) this.#space.insertBefore(element, next);
+    }
   }
 
   /**

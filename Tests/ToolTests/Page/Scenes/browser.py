@@ -190,20 +190,27 @@ class Browser:
         self.run("document.querySelectorAll('#toasts .toast').forEach((toast) => toast.remove())")
 
     def whole_list(self):
-        """The codes of the whole list, by scrolling through its rows, and the most DOM nodes on the way."""
+        """The codes of the whole list, by scrolling through its rows, the most DOM nodes on the way, and whether the
+        rows were always in the order of the list for those who read the DOM."""
         return self.driver.execute_async_script("""
           const done = arguments[arguments.length - 1];
           const list = document.querySelector("#rows");
-          if (list === null) return done({codes: [], positions: [], nodes: 0});
+          if (list === null) return done({codes: [], positions: [], nodes: 0, ordered: false});
           const codes = new Map();
           let nodes = 0;
+          let ordered = true;
           const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
           (async () => {
             list.scrollTop = 0;
             for (;;) {
               await frame();
+              let last = 0;
               for (const row of list.querySelectorAll("[role=option][data-code]")) {
-                if (row.checkVisibility() && !row.classList.contains("deleted")) codes.set(Number(row.getAttribute("aria-posinset")), row.dataset.code);
+                if (!row.checkVisibility() || row.classList.contains("deleted")) continue;
+                const place = Number(row.getAttribute("aria-posinset"));
+                codes.set(place, row.dataset.code);
+                ordered &&= place > last;
+                last = place;
               }
               nodes = Math.max(nodes, document.querySelectorAll("#list *").length);
               const before = list.scrollTop;
@@ -212,7 +219,7 @@ class Browser:
             }
             list.scrollTop = 0;
             const sorted = [...codes].sort((a, b) => a[0] - b[0]);
-            done({codes: sorted.map(([, code]) => code), positions: sorted.map(([place]) => place), nodes});
+            done({codes: sorted.map(([, code]) => code), positions: sorted.map(([place]) => place), nodes, ordered});
           })();""")
 
     def until_list(self, expected, what):

@@ -29,6 +29,7 @@ def list_equals_database(stage):
     expected = database.column(LIST)
     found = browser.until_list(expected, "the list of the database")
     expect(found["positions"] == list(range(1, len(expected) + 1)), "the rows do not say their positions")
+    expect(found["ordered"], "the rows are in the DOM in another order than that of the list")
     expect(found["nodes"] <= 1500, f"the list has {found['nodes']} DOM nodes")
     # The rows say what the database says.
     code, magnitude, place = database.run(
