@@ -187,8 +187,8 @@ class Store extends EventTarget {
   /** @param {ReadonlyMap<string, Quake|null>} batch @param {boolean} live */
   apply(batch, live) {
     const changes = this.#live.apply(batch, live);
-    // An alert does not depend on what the view selects.
-    if (changes && live && !this.#past) this.dispatchEvent(new CustomEvent("news", { detail: changes }));
+    // An alert does not depend on what the view selects, nor on the moment that it shows.
+    if (changes && live) this.dispatchEvent(new CustomEvent("news", { detail: changes }));
     if (!changes || this.#current !== this.#live) return;
     this.dispatchEvent(new CustomEvent("change", { detail: changes }));
   }

@@ -57,20 +57,26 @@ async function askForNotifications() {
   return (await Notification.requestPermission()) === "granted";
 }
 
-/** Notifies of strong new events, if the settings say so. */
+/** Notifies of strong new events, if the settings say so: at the end of a pause, of the strongest in it. */
 export function start() {
-  let last = 0;
+  let last = -pause;
+  /** @type {import("../types.js").Quake|null} */
+  let strongest = null;
+  const tell = () => {
+    if (strongest) notify(strongest);
+    strongest = null;
+    last = Date.now();
+  };
   store.addEventListener("news", (event) => {
     const { detail } = /** @type {CustomEvent<import("../types.js").Changes>} */ (event);
     const { notifyAbove } = settings.get();
     if (notifyAbove === null || !allowed()) return;
-    if (Date.now() - last < pause) return;
     const [quake] = detail.inserted
       .filter(({ magnitude, time }) => (magnitude ?? -9) >= notifyAbove && Date.now() - time < newest)
       .sort((a, b) => (b.magnitude ?? 0) - (a.magnitude ?? 0));
     if (!quake) return;
-    last = Date.now();
-    notify(quake);
+    if (strongest === null) setTimeout(tell, Math.max(0, last + pause - Date.now()));
+    if ((quake.magnitude ?? 0) > (strongest?.magnitude ?? -Infinity)) strongest = quake;
   });
 }
 
@@ -84,7 +90,7 @@ function notify(quake) {
     });
     shown.addEventListener("click", () => {
       window.focus();
-      view.set({ selected: quake.code });
+      view.set({ selected: quake.code, asOf: null });
     });
   } catch {
     // Browsers of phones allow notifications to service workers only.
