@@ -43,6 +43,7 @@ function writeLine() {
         depth: format.depth(quake.depth), time: format.relative(quake.time, store.now()),
       });
     }
+    if (store.problem !== null) return `${t("time.failed")}: ${store.problem}`;
     if (isLost(kind)) return t("embed.offline", { time: format.clock(since) });
     if (!store.complete || counts === null) return t("embed.loading");
     const count = countText(counts) + (totals.missing > 0 ? t("embed.missing", { n: totals.missing }) : "");
@@ -52,7 +53,7 @@ function writeLine() {
   const text = words();
   // The same words again would be read aloud again.
   if (line.textContent !== text) line.textContent = text;
-  line.title = detail ?? "";
+  line.title = store.problem ?? detail ?? "";
   const query = formatView(view.get());
   byId("full").setAttribute("href", query ? `/?${query}` : "/");
 }
@@ -62,7 +63,8 @@ async function lookBack() {
   try {
     const { journey } = await import("./time/journey.js");
     journey.addEventListener("failed", (event) => {
-      fail(t("time.failed"), /** @type {CustomEvent} */ (event).detail);
+      // The line below the map has the text of such a problem.
+      if (store.problem === null) fail(t("time.failed"), /** @type {CustomEvent} */ (event).detail);
     });
     journey.addEventListener("moved", writeLine);
     journey.start();

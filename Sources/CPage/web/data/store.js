@@ -122,6 +122,11 @@ class Store extends EventTarget {
   /** What the server selected, where the set of now does not hold all events of the view. */
   served = new Served((set) => this.#shownChanged(set));
   #pastIsPart = false;
+  /**
+   * Why there is no list of the point that is looked back to; null: there is one, or it is on its way.
+   * @type {string|null}
+   */
+  problem = null;
 
   constructor() {
     super();
@@ -243,6 +248,7 @@ class Store extends EventTarget {
    */
   async applyPast(batch, time, isPart) {
     this.#pastIsPart = isPart;
+    this.problem = null;
     if (this.#past) {
       const begins = !this.#pastComplete;
       this.#pastComplete = true;
@@ -266,10 +272,23 @@ class Store extends EventTarget {
     this.#reset();
   }
 
+  /**
+   * Shows no list: the history does not have the point that is looked back to.
+   * @param {string} problem
+   */
+  failPast(problem) {
+    this.#past = this.#pastSet();
+    this.#pastTime = timeOfPoint(view.get().asOf ?? "") || Date.now();
+    this.#pastComplete = false;
+    this.problem = problem;
+    this.#reset();
+  }
+
   /** Back to now. */
   leavePast() {
     if (!this.#past) return;
     this.#past = null;
+    this.problem = null;
     this.#reset();
   }
 

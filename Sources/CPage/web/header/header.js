@@ -1,4 +1,5 @@
 import { connection, isLost } from "../data/connection.js";
+import { store } from "../data/store.js";
 import { isToken, timeOfPoint } from "../state/point.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
@@ -51,6 +52,7 @@ function startConnection(element) {
  */
 function state(kind, since, asOf) {
   if (asOf !== null && (kind === "past" || kind === "live")) {
+    if (store.problem !== null) return t("time.failed");
     const time = timeOfPoint(asOf);
     // A token begins with the number of its transaction.
     if (isToken(asOf)) return t("past.after", { number: asOf.split(".")[0] });

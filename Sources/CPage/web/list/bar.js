@@ -38,7 +38,7 @@ export function startBar(element) {
     const words = counts === null ? "" : countText(counts);
     if (store.complete) count.textContent = words || t("list.counting");
     else if (shown > 0) count.textContent = `${countText(countsOf(store.shown()))} …`;
-    else count.textContent = isLost(connection.state.kind) ? "" : t("list.loading");
+    else count.textContent = isLost(connection.state.kind) || store.problem ? "" : t("list.loading");
     count.title = count.textContent;
     const n = store.complete ? totals.missing : 0;
     missing.hidden = n === 0;
@@ -89,9 +89,10 @@ export class ListState {
     if (!hasRows) {
       // What is in memory answers also without the server.
       if (store.complete) state = activeFilters(view.get()).length === 0 ? "none" : "filtered";
+      else if (store.problem !== null) state = "nowhere";
       else state = isLost(kind) ? kind : "loading";
     }
-    const key = state + (state === "filtered" ? JSON.stringify(view.get()) : detail ?? "");
+    const key = state + (state === "filtered" ? JSON.stringify(view.get()) : store.problem ?? detail ?? "");
     if (key === this.#kind) return;
     this.#kind = key;
     this.#element.hidden = state === "";
@@ -118,6 +119,7 @@ export class ListState {
       database: [t("connection.database"), detail ?? t("list.error.text")],
       offline: [t("list.offline"), detail ? `${t("list.offline.text")} (${detail})` : t("list.offline.text")],
       none: asOf === null ? [t("list.none"), t("list.none.text")] : [t("list.none"), t("list.none.past")],
+      nowhere: [t("time.failed"), store.problem ?? ""],
       filtered: [t("list.filtered"), t("list.filtered.text")],
     }[state] ?? ["", ""];
     const actions = h("div", { class: "state-actions" });
@@ -126,7 +128,7 @@ export class ListState {
         button({ icon: "refresh", text: t("retry"), kind: "outlined", action: () => connection.retry() }),
       );
     }
-    if (state === "none" && asOf !== null) {
+    if (state === "nowhere" || (state === "none" && asOf !== null)) {
       actions.append(
         button({ text: t("past.back"), kind: "outlined", action: () => view.set({ asOf: null }) }),
       );

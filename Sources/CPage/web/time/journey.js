@@ -210,7 +210,11 @@ class Journey extends EventTarget {
   /** @param {ApiError} problem */
   #fail(problem) {
     if (view.get().asOf === null) return;
+    // The history does not have this point, such as one before the retention floor, and no other was shown.
+    const isNone = this.time === null && [404, 410].includes(problem.status);
+    if (isNone) store.failPast(problem.message);
     this.dispatchEvent(new CustomEvent("failed", { detail: problem }));
+    if (isNone) return;
     // The list must not claim to be that of a point that it could not be read for.
     view.set({ asOf: this.time === null ? null : new Date(this.time).toISOString() });
     this.#asOf = view.get().asOf;

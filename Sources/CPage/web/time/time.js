@@ -1,5 +1,6 @@
 import { transactionNumber } from "../api/answers.js";
 import { connection, lastLook } from "../data/connection.js";
+import { store } from "../data/store.js";
 import { isToken, timeOfPoint } from "../state/point.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
@@ -197,7 +198,9 @@ class TimeTravel {
     this.#slider.element.hidden = true;
     journey.addEventListener("moved", () => this.#showPosition());
     journey.addEventListener("failed", (event) => {
-      fail(t("time.failed"), /** @type {CustomEvent} */ (event).detail);
+      this.#showPosition();
+      // The list has the text of such a problem.
+      if (store.problem === null) fail(t("time.failed"), /** @type {CustomEvent} */ (event).detail);
     });
     lastLook.addEventListener("change", () => this.#nameChanges());
     view.addEventListener("change", (event) => {
@@ -248,8 +251,9 @@ class TimeTravel {
     const { time, number } = journey;
     const past = view.get().asOf !== null;
     this.#controls.update(this.#range !== null);
+    const without = past ? (store.problem === null ? "time.loading" : "time.failed") : "time.live";
     const text = time === null || !past
-      ? t(past ? "time.loading" : "time.live")
+      ? t(without)
       : t("time.at", { time: format.time(time), number });
     // While the history is played, each step would be said.
     this.#label.setAttribute("aria-live", player.playing ? "off" : "polite");

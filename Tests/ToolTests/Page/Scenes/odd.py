@@ -1,9 +1,12 @@
 """Scenes with what is rare: odd addresses, events that lack something, the edges of the history."""
 
 import json
+import os
 import re
+import subprocess
 
 from browser import expect
+from server import Database, Server
 
 
 def odd_addresses_do_no_harm(stage):
@@ -80,6 +83,45 @@ def the_past_before_the_first_change(stage):
     browser.toast("someday")
     browser.until_live()
     browser.take_messages()
+
+
+def a_purged_past_has_no_list(stage):
+    """Of a moment before the retention floor the page and a frame say that there is no list; the page shows another
+    moment, and now, when a person goes there."""
+    browser, database = stage.browser, stage.database
+    name = database.run("select current_database()") + "_purged"
+    database.elsewhere(f'drop database if exists "{name}"', f'create database "{name}"')
+    purged = Database(database.psql, f"{database.conninfo} dbname={name}")
+
+    def admin(*words):
+        subprocess.run([os.path.join(stage.tools, "quake-admin"), *words, "--database", purged.conninfo],
+                       check=True, capture_output=True)
+    admin("migrate")
+    server = None
+    try:
+        for code in ["kept1", "kept2"]:
+            purged.run(f"insert into quake.quake (code, time, magnitude) values ('{code}', now(), 5)")
+        admin("history", "purge", "--before", "now", "--yes")
+        server = Server(stage.tools, purged)
+        browser.open(f"{server.url}/?as-of=2020-01-01", live=False)
+        browser.until("why there is no list", lambda: "was purged" in browser.run(
+            "return document.querySelector('#list .state:not([hidden])')?.innerText ?? ''"))
+        expect(not browser.find("#rows [data-code]") and browser.shown() == "", "there is a list")
+        browser.until("the header", lambda: "could not be shown" in browser.run(
+            "return document.querySelector('#header .status').innerText"))
+        expect("as-of=2020" in browser.driver.current_url, f"the address is {browser.driver.current_url}")
+        browser.press("Back to live", "#list")
+        browser.until_live()
+        browser.until("the events of now", lambda: browser.row("kept1") and browser.row("kept2"))
+        browser.open(f"{server.url}/embed?as-of=2020-01-01", live=False)
+        browser.until("the line below the map", lambda: "was purged" in browser.run(
+            "return document.querySelector('#state').textContent"))
+        # The server answers that it has no such list.
+        browser.take_messages()
+    finally:
+        if server:
+            server.stop()
+        database.elsewhere(f'drop database "{name}" with (force)')
 
 
 def a_frame_shows_the_past(stage):
@@ -181,6 +223,6 @@ def days_begin_at_midnight(stage):
 
 SCENES = [
     odd_addresses_do_no_harm, an_empty_list_is_not_waited_for, events_without_a_position_are_not_on_the_map,
-    the_past_before_the_first_change, a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
+    the_past_before_the_first_change, a_purged_past_has_no_list, a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
     everything_fits_into_a_small_window, days_begin_at_midnight,
 ]
