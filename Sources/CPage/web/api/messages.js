@@ -87,6 +87,7 @@
  *   | {type: "loading"}
  *   | {type: "gone", codes: string[]}
  *   | {type: "changes", rows: string, gone: string[], live: boolean, at: number, cursor: string|null}
+ *   | {type: "touched", codes: string[]}
  *   | {type: "loaded", horizon: number|null, from: number|null, cursor: string|null}
  *   | SelectionMessage
  *   | {type: "selected", id: number, truncated: boolean}

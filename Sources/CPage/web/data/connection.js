@@ -210,7 +210,7 @@ class Connection extends EventTarget {
     else this.#waiting.push(message);
   }
 
-  /** @param {(message: WorkerMessage) => void} receive gets what answers requests of the time travel */
+  /** @param {(message: WorkerMessage) => void} receive gets the messages that are for parts of the page */
   onAnswer(receive) {
     this.#answered.push(receive);
   }

@@ -1,7 +1,8 @@
 import { ApiError, quakeOfRow, rowOfRecord } from "../api/answers.js";
 import { api } from "../data/api.js";
+import { connection } from "../data/connection.js";
 import { store } from "../data/store.js";
-import { tokenChanged, validated } from "../list/selection.js";
+import { tokenChanged } from "../list/selection.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
@@ -126,10 +127,15 @@ class Detail {
       if (changed.has("asOf") || changed.has("color")) this.#draw();
     });
     for (const event of ["shown", "loaded"]) store.addEventListener(event, () => this.#bar.update());
-    store.addEventListener("change", (event) => this.#follow(/** @type {CustomEvent} */ (event).detail));
-    // A validation changes nothing that the list has.
-    validated.addEventListener("change", () => {
-      if (this.#shown !== null) void this.#load(this.#shown);
+    // The list does not have all columns, nor all events.
+    connection.onAnswer((message) => {
+      if (message.type === "touched") this.#follow(message.codes);
+    });
+    store.addEventListener("change", (event) => {
+      const { detail } = /** @type {CustomEvent<import("../types.js").StoreChange>} */ (event);
+      if (detail.kind !== "changes") return;
+      const touched = [...detail.inserted, ...detail.deleted, ...detail.updated.map(({ after }) => after)];
+      this.#follow(touched.map(({ code }) => code));
     });
     for (const source of [settings, tokenChanged]) source.addEventListener("change", () => this.#draw());
     element.addEventListener("keydown", (event) => {
@@ -230,12 +236,10 @@ class Detail {
     document.title = quake ? `M ${format.magnitude(quake)} ${quake.place || quake.code} · Quake` : "Quake";
   }
 
-  /** @param {import("../types.js").StoreChange} change */
-  #follow(change) {
-    if (this.#shown === null || change.kind !== "changes") return;
+  /** @param {string[]} touched the codes of events that changed */
+  #follow(touched) {
     const code = this.#shown;
-    const touched = [...change.inserted, ...change.deleted, ...change.updated.map(({ after }) => after)];
-    if (!touched.some((quake) => quake.code === code)) return;
+    if (code === null || !touched.includes(code)) return;
     clearTimeout(this.#reload);
     this.#reload = setTimeout(() => void this.#load(code), reloadDelay);
   }

@@ -1,15 +1,12 @@
 import { api, queryOf } from "../data/api.js";
 import { store } from "../data/store.js";
 import { activeFilters } from "../filters/active.js";
-import { selection, validated } from "../list/selection.js";
+import { selection } from "../list/selection.js";
 import { view } from "../state/view.js";
 import { format, isolated, t } from "../text/text.js";
 import { ask, open } from "../ui/dialogs.js";
 import { button, byId, h } from "../ui/dom.js";
 import { fail, reason, toast } from "../ui/toasts.js";
-
-/** Says that the server validated events for this page, or undid that. */
-const tell = () => validated.dispatchEvent(new CustomEvent("change"));
 
 /** An address has a limit of 2.9 kB; codes have up to some twenty characters. */
 const codesAtOnce = 80;
@@ -178,7 +175,6 @@ export async function validate(marked) {
     .filter(({ changed }) => changed > 0);
   if (outcomes.length === 0) return;
   selection.clear();
-  tell();
   const edits = outcomes.flatMap(({ edit }) => (edit === null ? [] : [edit]));
   toast({
     text: t("validate.done", { n: outcomes.reduce((sum, { changed }) => sum + changed, 0) }),
@@ -192,7 +188,6 @@ async function undo(edits) {
   if (failed.length > 0) fail(t("undo.failed"), failed[0].error);
   const n = done.reduce((sum, { result }) => sum + /** @type {Outcome} */ (result).changed, 0);
   if (done.length === 0) return;
-  tell();
   toast({ text: t("undo.done", { n }) });
 }
 

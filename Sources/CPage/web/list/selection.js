@@ -3,9 +3,6 @@ import { api } from "../data/api.js";
 /** Its event "change" says that a token was entered or forgotten. */
 export const tokenChanged = new EventTarget();
 
-/** Its event "change" says that the server validated events for this page, or undid that. */
-export const validated = new EventTarget();
-
 let allowed = false;
 
 /** Says that the server allows edits. Until then the page offers none, even with a token. */

@@ -251,6 +251,7 @@ export class Engine {
     const at = Date.parse(change.transaction?.at ?? "");
     const live = Date.now() + this.#clockOffset - at < fresh;
     for (const selection of this.selections) selection.take(change, live, at);
+    for (const record of [change.old, change.new]) if (record) this.#outbox.touch(record.code);
     if (transaction <= this.#floor) return;
     if (change.op === "truncate") {
       this.#load?.touchAll(transaction);

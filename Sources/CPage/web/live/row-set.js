@@ -208,6 +208,8 @@ const delay = 40;
 export class Outbox {
   /** @type {Map<string, string|null>} */
   #changes = new Map();
+  /** @type {Set<string>} */
+  #touched = new Set();
   /** @type {ReturnType<typeof setTimeout>|undefined} */
   #timer;
   #live = false;
@@ -237,6 +239,15 @@ export class Outbox {
   }
 
   /**
+   * An event changed, if only in columns that no row has, or as one that is not loaded.
+   * @param {string} code
+   */
+  touch(code) {
+    this.#touched.add(code);
+    this.#timer ??= setTimeout(() => this.flush(), delay);
+  }
+
+  /**
    * Rows that were loaded.
    * @param {string[]} texts
    */
@@ -257,6 +268,8 @@ export class Outbox {
   flush() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (this.#touched.size > 0) this.send({ type: "touched", codes: [...this.#touched] });
+    this.#touched = new Set();
     if (this.#changes.size === 0) return;
     const texts = [];
     const gone = [];

@@ -106,6 +106,12 @@ def detail_has_all(stage):
     row = json.loads(database.run("select to_json(q) from quake.quake q where code = 'us12'"))
     for column in ["place", "sig", "nst", "gap", "type"]:
         expect(row[column] is None or str(row[column]) in text(), f"{column} {row[column]} is missing")
+    # A change is followed, also of a column that the list lacks, and of an event that is older than the list.
+    for address, stations in [("/?selected=us12", 3571), ("/?last=all&selected=us12", 3572)]:
+        browser.open(stage.url + address)
+        browser.until("its revisions", lambda: browser.find("#detail .revisions li"))
+        database.run(f"update quake.quake set nst = {stations} where code = 'us12'")
+        browser.until("another number of stations", lambda: f"{stations:,}" in text())
     browser.run("document.querySelector('#detail').querySelector('[tabindex]').focus()")
     browser.driver.switch_to.active_element.send_keys("\ue00c")
     browser.until("the detail is closed", lambda: text() == "")
