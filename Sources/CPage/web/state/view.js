@@ -295,11 +295,11 @@ class ViewState extends EventTarget {
    * @param {Partial<View>} partial
    */
   set(partial) {
-    const wasSelected = this.#view.selected;
+    const opens = this.#view.selected === null && typeof partial.selected === "string";
+    // "Back" leads to the view as it was just now.
+    if (opens) this.#writeNow();
     if (!this.#replace({ ...this.#view, ...partial })) return;
-    if (wasSelected === null && this.#view.selected !== null) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
+    if (opens) {
       history.pushState(null, "", this.address());
     } else {
       this.#timer ??= setTimeout(() => this.#writeNow(), addressDelay);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { load, quake } from "./page.mjs";
 
-const { defaultView, duration, formatView, parseAddress } = await load("state/view.js");
+const { defaultView, duration, formatView, parseAddress, view } = await load("state/view.js");
 const { direction, distance, filter } = await load("data/quake-set.js");
 
 const now = quake().time + 60_000;
@@ -96,4 +96,20 @@ test("a search finds words in any order, without accents", () => {
   assert.ok(passes({ text: "hawaii pahala" }, place));
   assert.ok(passes({ text: "us1" }, place));
   assert.ok(!passes({ text: "fiji" }, place));
+});
+
+test("Back from an event leads to the filters that were set just before it was opened", () => {
+  const addresses = ["/"];
+  Object.assign(globalThis, {
+    location: { pathname: "/", hash: "" },
+    history: {
+      pushState: (_, __, address) => addresses.push(address),
+      replaceState: (_, __, address) => addresses.splice(-1, 1, address),
+    },
+  });
+  view.set({ minMagnitude: 4 });
+  view.set({ selected: "us1" });
+  assert.deepEqual(addresses, ["/?last=7d&min-magnitude=4", "/?last=7d&min-magnitude=4&selected=us1"]);
+  view.set({ selected: "us2" });
+  assert.equal(addresses.length, 2);
 });
