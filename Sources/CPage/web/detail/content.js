@@ -2,7 +2,7 @@ import { quakeOfRow, rowOfRecord } from "../api/answers.js";
 import { store } from "../data/store.js";
 import { canEdit } from "../list/selection.js";
 import { view } from "../state/view.js";
-import { format, t } from "../text/text.js";
+import { format, t, undirected } from "../text/text.js";
 import { button, h, icon } from "../ui/dom.js";
 import { badges, colorOf, isSimulated, magnitudeSize, statusName, typeName } from "../ui/sign.js";
 import { agency } from "./agency.js";
@@ -185,7 +185,7 @@ function head(quake) {
       "p", { class: "detail-magnitude" }, sign, h("b", { text: format.magnitude(quake) }),
       h("span", { class: "quiet", text: quake.magnitude === null ? "" : quake.magnitudeType ?? "" }),
     ),
-    h("h2", { dir: "auto", text: quake.place || t("place.unknown") }),
+    h("h2", { dir: "auto", text: undirected(quake.place) || t("place.unknown") }),
     h("p", {}, h("time", { datetime: new Date(quake.time).toISOString(), text: format.utcTime(quake.time) })),
     h("p", { class: "quiet" }, localTime(quake.time), format.relative(quake.time, store.now())),
     h("p", {}, format.position(quake.latitude, quake.longitude), " · ", format.exactDepth(quake.depth)),

@@ -5,7 +5,7 @@ import { store } from "../data/store.js";
 import { tokenChanged } from "../list/selection.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
-import { format, t } from "../text/text.js";
+import { format, isolated, t } from "../text/text.js";
 import { button, byId, fill, h } from "../ui/dom.js";
 import { copy, fail, reason } from "../ui/toasts.js";
 import { content, known, preview } from "./content.js";
@@ -233,7 +233,9 @@ class Detail {
   /** Tabs and the browser's history name the event that is open. */
   #showTitle() {
     const quake = this.#shown === null ? undefined : store.get(this.#shown);
-    document.title = quake ? `M ${format.magnitude(quake)} ${quake.place || quake.code} · Quake` : "Quake";
+    document.title = quake
+      ? `M ${format.magnitude(quake)} ${isolated(quake.place || quake.code)} · Quake`
+      : "Quake";
   }
 
   /** @param {string[]} touched the codes of events that changed */

@@ -1,7 +1,7 @@
 import { store } from "../data/store.js";
 import { settings } from "../state/settings.js";
 import { view } from "../state/view.js";
-import { format, languages, t } from "../text/text.js";
+import { format, isolated, languages, t } from "../text/text.js";
 import { open } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { isSimulated } from "../ui/sign.js";
@@ -84,7 +84,8 @@ export function start() {
 function notify(quake) {
   const simulated = isSimulated({ net: quake.network, code: quake.code }) && t("badge.simulated");
   try {
-    const shown = new Notification(`M ${format.magnitude(quake)} ${quake.place || t("place.unknown")}`, {
+    const place = isolated(quake.place) || t("place.unknown");
+    const shown = new Notification(`M ${format.magnitude(quake)} ${place}`, {
       body: [format.time(quake.time), format.depth(quake.depth), simulated].filter(Boolean).join(", "),
       tag: quake.code,
     });

@@ -63,13 +63,18 @@ export function t(key, values = {}) {
   });
 }
 
+/** @param {string} text of a feed @returns {string} without the characters that turn its direction */
+export function undirected(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
 /**
  * A text of a feed for the middle of a sentence: it must not turn the direction of what follows.
  * @param {string} text
  * @returns {string} the same, if it has only characters that are written from left to right
  */
 export function isolated(text) {
-  const plain = text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+  const plain = undirected(text);
   return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(plain) ? `\u2068${plain}\u2069` : plain;
 }
 

@@ -582,7 +582,19 @@ def text_of_feeds_stays_text(stage):
     made = browser.run("return [...document.querySelectorAll('img[src=x], #list u, #list s, #detail u, #detail mark, "
                        "#detail img, #detail script, a[href^=javascript]')].map((element) => element.outerHTML)")
     expect(made == [], f"a text became HTML: {made}")
-    expect(browser.run("return document.title") not in ["1", "2", "3"], "a text was run")
+    title = browser.run("return document.title")
+    expect(title not in ["1", "2", "3"], "a text was run")
+    # What turns the direction of a text would turn the window's title as well.
+    heading = browser.run("return document.querySelector('#detail h2').textContent")
+    expect("txt" in title and "\u202e" not in title + heading, f"the titles are {title} and {heading}")
+    # A name without spaces is no wider than the details.
+    stage.database.run(f"update quake.quake set place = '{'Llanfair' * 12}' where code = '<u>1'")
+    browser.until("the long name", lambda: "LlanfairLlanfair" in browser.run(
+        "return document.querySelector('#detail h2').textContent"))
+    wide = browser.run("return [...document.querySelectorAll('.detail-body, .detail-body *')].filter((element) => "
+                       "element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1)"
+                       ".map((element) => element.outerHTML.slice(0, 200))")
+    expect(wide == [], f"the name is wider than the details: {wide}")
     stage.database.run("delete from quake.quake where code = '<u>1'")
     browser.no_errors("an event with HTML in its texts")
 
