@@ -198,15 +198,19 @@ const most = 50;
 async function showDeleted() {
   /** @type {import("../types.js").Change[]} */
   let changes;
+  /** The codes of those that are there again, and of those that have a line. */
+  const seen = new Set();
   try {
     ({ changes } = await api.history({ op: "delete", descending: true, limit: most }));
+    const code = changes.flatMap((change) => change.code ?? []).join(",");
+    const { rows } = code === "" ? { rows: [] } : await api.table({ code, all: true, columns: "code" });
+    for (const [there] of rows) seen.add(there);
   } catch (error) {
     fail(t("restore.list.failed"), error);
     return;
   }
-  const seen = new Set();
   const rows = changes.filter(({ code, old }) => {
-    if (!code || !old || seen.has(code) || store.get(code)) return false;
+    if (!code || !old || seen.has(code)) return false;
     seen.add(code);
     return true;
   });
