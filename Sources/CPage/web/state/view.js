@@ -92,9 +92,9 @@ export function parseAddress(query) {
   view.networks = list("network");
   view.box = read("bbox", box);
   view.within = read("within", circle);
-  view.mapOnly = parameters.has("map-only") && text("map-only") !== "false";
+  view.mapOnly = parameters.has("map-only") && (text("map-only") === null || read("map-only", flag) === true);
   view.text = text("search") ?? "";
-  const order = read("sort", (given) => (sorts.includes(given.split(":")[0]) ? given.split(":") : null));
+  const order = read("sort", sorting);
   if (order) {
     view.sort = /** @type {View["sort"]} */ (order[0]);
     // As in the API, ascending is the default of a column that is named without a direction.
@@ -203,6 +203,19 @@ function finite(text) {
   return Number.isFinite(value) ? value : null;
 }
 
+/** @param {string} text @returns {boolean|null} as the API reads it */
+function flag(text) {
+  if (text === "true" || text === "1") return true;
+  return text === "false" || text === "0" ? false : null;
+}
+
+/** @param {string} text such as `magnitude:desc` @returns {string[]|null} a column and its direction */
+function sorting(text) {
+  const [column, direction = "asc", ...rest] = text.split(":");
+  const isOrder = sorts.includes(column) && ["asc", "desc"].includes(direction) && rest.length === 0;
+  return isOrder ? [column, direction] : null;
+}
+
 /** @param {string} text @returns {View["period"]|null} as the page offers it, where it does: 24h is 1d */
 function period(text) {
   if (!(duration(text) > 0)) return null;
@@ -212,8 +225,14 @@ function period(text) {
 /** @param {string} text a time or words as the API reads them @returns {number|null} ms since 1970 */
 function moment(text) {
   const words = momentOfWords(text, Date.now());
-  if (words === null && !/^\d{4}-\d\d-\d\d/.test(text)) return null;
+  if (words === null && !isDay(/^\d{4}-\d\d-\d\d/.exec(text)?.[0] ?? "")) return null;
   return finite(String(timeOfPoint(words ?? text.replace(/^(\S+) (?=\d)/, "$1T"))));
+}
+
+/** @param {string} text @returns {boolean} false for February 30, which browsers read as a day of March */
+function isDay(text) {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && instant(time) === text;
 }
 
 /** @param {number|null} ms @returns {string|null} as short as the API reads it */

@@ -14,7 +14,7 @@ test("an address and the view that it stands for are each other's opposite", () 
   for (const query of [
     "min-magnitude=4.5&max-depth=20", "bbox=100,-60,-100,0", "within=3000:-15,170", "type=explosion,quarry+blast",
     "last=30d&sort=magnitude:desc", "search=fiji&color=depth", "from=2026-11-10T00:00:00Z&to=2026-11-12T06:00:00Z",
-    "selected=us12&as-of=1042.9f3ac2d1",
+    "selected=us12&as-of=1042.9f3ac2d1", "from=1970-01-01&to=2024-02-29",
   ]) {
     const { view, ignored } = parseAddress(`?${query}`);
     assert.deepEqual(ignored, [], query);
@@ -30,6 +30,14 @@ test("what is not valid in an address is named and left out", () => {
     "bbox", "color", "from", "last", "max-depth", "min-magnitude", "sort", "what", "within",
   ]);
   assert.deepEqual(view, defaultView);
+  for (const query of [
+    "from=2026-02-30", "to=2025-02-29T10:00", "sort=magnitude:sideways", "sort=magnitude:desc,time:asc", "map-only=maybe",
+  ]) {
+    const [name] = query.split("=");
+    assert.deepEqual(parseAddress(`?${query}`), { view: defaultView, ignored: [name] }, query);
+  }
+  for (const query of ["map-only", "map-only=true", "map-only=1"]) assert.ok(parseAddress(`?${query}`).view.mapOnly);
+  for (const query of ["map-only=false", "map-only=0"]) assert.deepEqual(parseAddress(`?${query}`).view, defaultView);
 });
 
 test("a view has one address", () => {
