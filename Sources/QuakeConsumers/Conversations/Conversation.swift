@@ -1,4 +1,3 @@
-internal import Glibc
 package import QuakeModel
 
 /// What a consumer has told of an earthquake: a row of `quake.conversation`, with its events.
@@ -83,37 +82,6 @@ package struct PastConversation: Hashable, Sendable {
   package init(token: ChangeToken, conversation: Conversation) {
     self.token = token
     self.conversation = conversation
-  }
-}
-
-/// An event's code, compared byte by byte as the database does. Swift takes texts for equal that are written with other
-/// characters and look alike.
-package struct EventCode: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
-  package let text: String
-
-  package init(_ text: String) { self.text = text }
-
-  package init(stringLiteral text: String) { self.text = text }
-
-  package static func == (a: EventCode, b: EventCode) -> Bool {
-    var (a, b) = (a.text, b.text)
-    return a.withUTF8 { a in
-      b.withUTF8 { b in
-        guard a.count == b.count, let left = a.baseAddress, let right = b.baseAddress else {
-          return a.isEmpty && b.isEmpty
-        }
-        return memcmp(left, right, a.count) == 0
-      }
-    }
-  }
-
-  package static func < (a: EventCode, b: EventCode) -> Bool {
-    a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }
 

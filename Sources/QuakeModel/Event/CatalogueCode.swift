@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The rule by which an event's code tells its catalogue: codes of all catalogues but USGS's begin with the
 /// name of the catalogue and a colon, such as `emsc:20240424_0000123`. Those of simulated events begin with
 /// `sim`.
@@ -66,5 +68,36 @@ extension EventRecord {
       }
       return CatalogueCode.simulated.withUTF8Buffer { source.elementsEqual($0) }
     }
+  }
+}
+
+/// An event's code, compared byte by byte as the database does. Swift takes texts for equal that are written with other
+/// characters and look alike.
+package struct EventCode: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+
+  package init(stringLiteral text: String) { self.text = text }
+
+  package static func == (a: EventCode, b: EventCode) -> Bool {
+    var (a, b) = (a.text, b.text)
+    return a.withUTF8 { a in
+      b.withUTF8 { b in
+        guard a.count == b.count, let left = a.baseAddress, let right = b.baseAddress else {
+          return a.isEmpty && b.isEmpty
+        }
+        return memcmp(left, right, a.count) == 0
+      }
+    }
+  }
+
+  package static func < (a: EventCode, b: EventCode) -> Bool {
+    a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }

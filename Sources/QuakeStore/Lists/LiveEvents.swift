@@ -1,5 +1,4 @@
 internal import Postgres
-internal import QuakeConsumers
 internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery

@@ -1,4 +1,3 @@
-internal import QuakeConsumers
 internal import QuakeModel
 internal import QuakeQuery
 
