@@ -172,15 +172,19 @@ enum AssignmentCheck {
         "cannot set superseded_by: event \"\(successor)\" would supersede itself",
         hint: "Leave it out of the selection.")
     }
-    // The events that the successor leads to: none of them may lead to it.
+    // The events that the successor leads to: none of them may lead to it. A person overrules an association, which is then
+    // dissolved.
     let circle = try events(
       of: edit, over: connection,
       where: """
         v.code in (
           with recursive chain (code) as (
-            select t.superseded_by from quake.quake t where t.code = \(successor)
+            select \(successor)::text
              union
             select t.superseded_by from chain c join quake.quake t on t.code = c.code
+             where t.superseded_by is not null
+               and not exists (select from quake.association n
+                                where n.code = t.code and n.preferred = t.superseded_by)
           )
           select c.code from chain c)
         """)

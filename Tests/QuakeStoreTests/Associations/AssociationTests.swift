@@ -56,6 +56,21 @@ import Testing
     #expect(try world.earthquakes() == ["us1 emsc1", "us2 emsc2"])
   }
 
+  @Test func aPersonMaySupersedeTheEventThatAnAssociationPrefers() throws {
+    try load(Self.usgs(), Self.emsc())
+    #expect(try world.earthquakes() == ["us1 emsc1"])
+    var selection = EventSelection()
+    selection.filter.codes = ["us1"]
+    let edit = EventEdit(
+      .set([try EventAssignment(.supersededBy, text: "emsc1")]), of: selection,
+      by: EditAuthor(program: "tests", author: "tests", context: "tests"))
+    #expect(try BatchEdit(edit, over: world.connection).run().changed == 1)
+    try world.associations.update()
+    #expect(
+      try world.connection.table("select code from quake.quake where superseded_by is null")
+        == ["emsc1"])
+  }
+
   @Test func windowsIncludeTheirEdgesAndStatusesMayBeInCapitals() throws {
     for (number, magnitude) in [3.4, 3.5, 3.6].enumerated() {
       let seconds = Double(number) * 1000
