@@ -121,11 +121,11 @@ final class BulkWriter {
       if copying == .withoutLookup, try copy(batch) {
         report.inserted = Int64(batch.count)
       } else {
-        try lookForRepeated(batch)
         // The last record of a code wins, so a repeated code waits for the next merge. So does an event
         // whose id another event claims.
         if !pendingKeys.isDisjoint(with: batch.keys) { report.add(try mergeStaged()) }
         let found = try skipStored(of: batch)
+        try lookForRepeated(batch)
         if isFull(with: batch) { report.add(try mergeStaged()) }
         if found == 0, try copy(batch) {
           report.inserted += Int64(batch.count)
@@ -287,12 +287,11 @@ final class BulkWriter {
     return found
   }
 
-  /// A code whose record has changed an event, and that occurs again, would change it again each time the source is
-  /// imported, although the last record is stored. So the whole source is staged, where only the last record counts.
+  /// A code whose record has changed an event, and that occurs again with other values, would change it again each time
+  /// the source is imported, although the last record is stored. So the whole source is staged, where only the last record
+  /// counts.
   private func lookForRepeated(_ batch: RecordBatch) throws {
-    guard !differing.isDisjoint(with: batch.keys),
-      batch.codeKeys.contains(where: { differing.contains($0.key) })
-    else { return }
+    guard !differing.isEmpty, !differing.isDisjoint(with: batch.differentKeys) else { return }
     throw WholeSourceNeeded(reason: "an event is in it more than once", ofAnyLength: true)
   }
 
