@@ -78,14 +78,10 @@ extension InputBuffer {
 }
 
 extension InputBuffer {
-  /// Throws if a header has a carriage return that does not belong to its line break: then the lines end with carriage
-  /// returns alone, and all rows would be part of the header.
+  /// Throws if the text has no line feed, but carriage returns: then its lines end with these, and all rows would be part
+  /// of the header.
   func checkLineBreaks(of header: LineReader.Line, _ message: String) throws(FeedError) {
-    var text = bytes(header.range)
-    if header.endsWithLineBreak, text.last == 0x0D {
-      text = UnsafeRawBufferPointer(rebasing: text.dropLast())
-    }
-    guard text.contains(0x0D) else { return }
+    guard !header.endsWithLineBreak, bytes(header.range).contains(0x0D) else { return }
     throw error(
       .csvHeader, message, at: header.range.lowerBound,
       detail: "Its lines end with carriage returns alone.",
