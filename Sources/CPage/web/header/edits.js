@@ -8,8 +8,8 @@ import { ask, open } from "../ui/dialogs.js";
 import { button, byId, h } from "../ui/dom.js";
 import { fail, reason, toast } from "../ui/toasts.js";
 
-/** An address has a limit of 2.9 kB; codes have up to some twenty characters. */
-const codesAtOnce = 80;
+/** The characters of the codes of one request: an address has a limit of 2.9 kB. */
+const codesLength = 2000;
 /** How many requests run at once: the server has few connections for queries. */
 const lanes = 2;
 
@@ -133,8 +133,16 @@ function needsCodes() {
  */
 function conditionsOf(codes) {
   const requests = [];
-  for (let from = 0; from < codes.length; from += codesAtOnce) {
-    requests.push({ code: codes.slice(from, from + codesAtOnce).join(","), all: true });
+  let left = 0;
+  for (const code of codes) {
+    const length = encodeURIComponent(`,${code}`).length;
+    if (length > left || requests.length === 0) {
+      requests.push({ code, all: true });
+      left = codesLength;
+    } else {
+      requests[requests.length - 1].code += `,${code}`;
+    }
+    left -= length;
   }
   return requests;
 }
@@ -202,9 +210,11 @@ async function showDeleted() {
   const seen = new Set();
   try {
     ({ changes } = await api.history({ op: "delete", descending: true, limit: most }));
-    const code = changes.flatMap((change) => change.code ?? []).join(",");
-    const { rows } = code === "" ? { rows: [] } : await api.table({ code, all: true, columns: "code" });
-    for (const [there] of rows) seen.add(there);
+    const codes = [...new Set(changes.flatMap((change) => change.code ?? []))];
+    for (const request of conditionsOf(codes)) {
+      const { rows } = await api.table({ ...request, columns: "code" });
+      for (const [there] of rows) seen.add(there);
+    }
   } catch (error) {
     fail(t("restore.list.failed"), error);
     return;

@@ -199,6 +199,7 @@ class Journey extends EventTarget {
    */
   async #ask(send) {
     this.#id += 1;
+    store.problem = null;
     const problem = await new Promise((/** @type {(problem: ApiError|null) => void} */ resolve) => {
       this.#answered = resolve;
       send(this.#id);
@@ -212,6 +213,7 @@ class Journey extends EventTarget {
     if (view.get().asOf === null) return;
     // The history does not have this point, such as one before the retention floor, and no other was shown.
     const isNone = this.time === null && [404, 410].includes(problem.status);
+    store.problem = null;
     if (isNone) store.failPast(problem.message);
     this.dispatchEvent(new CustomEvent("failed", { detail: problem }));
     if (isNone) return;
