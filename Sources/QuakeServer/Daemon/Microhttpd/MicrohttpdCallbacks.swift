@@ -328,7 +328,7 @@ private func hasMemory(
   _ context: MicrohttpdContext
 ) -> Bool {
   // What the library takes for a field of a request, and adds to an answer: the status, the date, the length.
-  let (perField, added) = (64, 192)
+  let (perField, added) = (64, 112)
   let received =
     quake_mhd_header_size(connection) + exchange.state.withLock { $0.fieldCount } * perField
   let sent = reply.headers.fields.reduce(added) {
