@@ -67,7 +67,7 @@ struct PageTests {
   }
 
   @Test(arguments: [
-    "list_equals_database", "change_is_visible", "detail_has_all",
+    "list_equals_database", "change_is_visible", "detail_has_all", "strong_events_are_notified",
     "edits_need_a_token", "edits_work_with_a_token", "past_is_what_as_of_says",
     "tabs_share_a_stream", "tabs_without_shared_workers_stay_right",
     "a_read_only_page_has_no_edits", "tiles_come_from_their_server", "recovers_from_a_restart",

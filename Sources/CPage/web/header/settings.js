@@ -57,7 +57,10 @@ async function askForNotifications() {
   return (await Notification.requestPermission()) === "granted";
 }
 
-/** Notifies of strong new events, if the settings say so: at the end of a pause, of the strongest in it. */
+/**
+ * Notifies of strong new events, and of events that became strong, if the settings say so: at the end of a
+ * pause, of the strongest in it.
+ */
 export function start() {
   let last = -pause;
   /** @type {import("../types.js").Quake|null} */
@@ -71,8 +74,11 @@ export function start() {
     const { detail } = /** @type {CustomEvent<import("../types.js").Changes>} */ (event);
     const { notifyAbove } = settings.get();
     if (notifyAbove === null || !allowed()) return;
-    const [quake] = detail.inserted
-      .filter(({ magnitude, time }) => (magnitude ?? -9) >= notifyAbove && Date.now() - time < newest)
+    /** @param {import("../types.js").Quake} quake */
+    const isStrong = ({ magnitude }) => (magnitude ?? -9) >= notifyAbove;
+    const risen = detail.updated.filter(({ before }) => !isStrong(before)).map(({ after }) => after);
+    const [quake] = [...detail.inserted, ...risen]
+      .filter((quake) => isStrong(quake) && Date.now() - quake.time < newest)
       .sort((a, b) => (b.magnitude ?? 0) - (a.magnitude ?? 0));
     if (!quake) return;
     if (strongest === null) setTimeout(tell, Math.max(0, last + pause - Date.now()));

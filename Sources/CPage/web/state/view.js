@@ -310,16 +310,19 @@ class ViewState extends EventTarget {
   }
 
   /**
-   * Selecting an event makes an entry in the browser's history, so that "back" closes the detail.
+   * Selecting an event makes an entry in the browser's history, so that "back" closes the detail. Closing it
+   * keeps the entry, and the next event takes it if the view below is the same: events that were looked at
+   * leave no row of equal entries.
    * @param {Partial<View>} partial
    */
   set(partial) {
     const opens = this.#view.selected === null && typeof partial.selected === "string";
     // "Back" leads to the view as it was just now.
     if (opens) this.#writeNow();
+    const below = this.address();
     if (!this.#replace({ ...this.#view, ...partial })) return;
-    if (opens) {
-      history.pushState(null, "", this.address());
+    if (opens && history.state !== below) {
+      history.pushState(below, "", this.address());
     } else {
       this.#timer ??= setTimeout(() => this.#writeNow(), addressDelay);
     }
@@ -360,7 +363,7 @@ class ViewState extends EventTarget {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    history.replaceState(null, "", this.address());
+    history.replaceState(history.state, "", this.address());
   }
 
   /** @param {View} view @returns {boolean} whether anything changed */

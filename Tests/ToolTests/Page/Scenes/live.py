@@ -116,7 +116,50 @@ def detail_has_all(stage):
     browser.driver.switch_to.active_element.send_keys("\ue00c")
     browser.until("the detail is closed", lambda: text() == "")
     browser.until("the address has no event", lambda: "selected" not in browser.driver.current_url)
+    # Events that were looked at one after the other are one step of "back".
+    entries = browser.run("return history.length")
+    for _ in range(3):
+        browser.run("document.querySelector('#rows [data-code]').click()")
+        browser.until("the address has the event", lambda: "selected" in browser.driver.current_url)
+        browser.driver.switch_to.active_element.send_keys("\ue00c")
+        browser.until("it has no event", lambda: "selected" not in browser.driver.current_url)
+    expect(browser.run("return history.length") == entries + 1, "each event that was looked at is a step of \"back\"")
     browser.no_errors("the detail")
+
+
+def strong_events_are_notified(stage):
+    """The page notifies of a new strong event, and of one that a revision makes strong."""
+    browser, database = stage.browser, stage.database
+    browser.open(stage.url + "/")
+    browser.until("the list", lambda: browser.find("#rows [data-code]"))
+    set_up = """
+      localStorage.setItem("quake-settings", arguments[0]);
+      dispatchEvent(new StorageEvent("storage", {key: "quake-settings"}));"""
+    browser.run("""
+      seen.notified = [];
+      globalThis.Notification = class extends EventTarget {
+        static permission = "granted";
+        constructor(title) { super(); seen.notified.push(title); }
+      };""" + set_up, json.dumps({"notifyAbove": 7}))
+
+    def notified(magnitude):
+        return browser.run("return seen.notified.some((title) => title.includes(arguments[0]))", magnitude)
+    database.run(
+        "insert into quake.quake (code, time, magnitude, place, longitude, latitude, depth) "
+        "values ('zznote', now(), 6.8, 'Riser', 10, 20, 30)")
+    browser.until("the weaker event", lambda: "6.8" in (browser.row("zznote") or ""))
+    database.run("update quake.quake set magnitude = 7.1 where code = 'zznote'")
+    browser.until("the notification of the event that became strong", lambda: notified("7.1"))
+    database.run("update quake.quake set magnitude = 7.3 where code = 'zznote'")
+    browser.until("the stronger event", lambda: "7.3" in (browser.row("zznote") or ""))
+    database.run(
+        "insert into quake.quake (code, time, magnitude, place, longitude, latitude, depth) "
+        "values ('zznote2', now(), 7.5, 'Strong', 10, 20, 30)")
+    browser.until("the notification of the new strong event", lambda: notified("7.5"))
+    expect(not notified("6.8") and not notified("7.3"), "the page notifies of what did not become strong")
+    browser.run(set_up, "{}")
+    database.run("delete from quake.quake where code like 'zznote%'")
+    browser.no_errors("notifications")
 
 
 def edits_need_a_token(stage):
@@ -617,7 +660,7 @@ def text_of_feeds_stays_text(stage):
 
 
 SCENES = [
-    list_equals_database, change_is_visible, detail_has_all, edits_need_a_token,
+    list_equals_database, change_is_visible, detail_has_all, strong_events_are_notified, edits_need_a_token,
     edits_work_with_a_token, past_is_what_as_of_says, tabs_share_a_stream,
     tabs_without_shared_workers_stay_right, a_read_only_page_has_no_edits, tiles_come_from_their_server,
     recovers_from_a_restart, frame_is_embeddable, text_of_feeds_stays_text, net_differences_since_a_point,
