@@ -139,12 +139,16 @@ struct DatabaseState: Sendable {
       select pg_is_in_recovery(), case
         when not pg_is_in_recovery() then
           -- A subscription has a worker; from version 16 on it may have several. A worker that fails again and again
-          -- gets messages, too, but has caught up with none of the publisher's positions. A region that is disabled, or
-          -- not copied yet, is not ready.
+          -- gets messages, too, but has caught up with none of the publisher's positions. A region that is disabled,
+          -- lacks the tables of its subscription, or is not copied yet, is not ready.
           coalesce((select max(s.lag)
                       from (select min(case when p.subenabled and w.latest_end_lsn is not null
                                              and not exists (select from pg_subscription_rel r
                                                               where r.srsubid = p.oid and r.srsubstate <> 'r')
+                                             and (p.subname !~ '^quake_region_'
+                                                  or exists (select from pg_subscription_rel r
+                                                              where r.srsubid = p.oid
+                                                                and r.srrelid = 'quake.change_transaction'::regclass))
                                             then extract(epoch from clock_timestamp() - w.latest_end_time)
                                             else 'infinity' end::float8) as lag
                               from pg_subscription p

@@ -31,6 +31,9 @@ package struct ServerFigures {
     package let errors: Int64
     /// Tables whose first copy is not done.
     package let copying: Int
+    /// Whether the subscription has the tables of events and history. One that was restored, or went through pg_upgrade
+    /// from a version before 17, has none, and skips all that the centre commits.
+    package let hasTables: Bool
   }
 
   /// A standby that is connected to this server; what is unknown is nil.
@@ -119,16 +122,20 @@ package struct ServerFigures {
                 from pg_stat_subscription w where w.subid = s.oid and w.relid is null),
              coalesce((select e.apply_error_count + e.sync_error_count
                          from pg_stat_get_subscription_stats(s.oid) e), 0),
-             (select count(*) from pg_subscription_rel r where r.srsubid = s.oid and r.srsubstate <> 'r')
+             (select count(*) from pg_subscription_rel r where r.srsubid = s.oid and r.srsubstate <> 'r'),
+             (select count(*) = 3 from pg_subscription_rel r
+               where r.srsubid = s.oid
+                 and r.srrelid in ('quake.quake'::regclass, 'quake.quake_version'::regclass,
+                                   'quake.change_transaction'::regclass))
         from quake.regional_database d
         left join pg_subscription s on s.subname = 'quake_region_' || d.name
              and s.subdbid = (select oid from pg_database where datname = current_database())
        where d.is_here
-      """, as: (String, Bool, Bool, Double?, Int64?, Int64, Int).self
+      """, as: (String, Bool, Bool, Double?, Int64?, Int64, Int, Bool).self
     ).first.map {
       Region(
         name: $0, isSubscribed: $1, isEnabled: $2, lagSeconds: $3, behindBytes: $4, errors: $5,
-        copying: $6)
+        copying: $6, hasTables: $7)
     }
   }
 
@@ -191,7 +198,7 @@ extension ServerFigures.Region {
     metrics.gauge(
       "quake_region_running",
       "Whether the region's subscription is enabled, has copied all tables, and has caught up since its worker started.",
-      [.init(isEnabled && copying == 0 && lagSeconds != nil ? 1 : 0, labels)])
+      [.init(isEnabled && hasTables && copying == 0 && lagSeconds != nil ? 1 : 0, labels)])
     metrics.gauge(
       "quake_region_lag_seconds", "Time since the region had all that its centre had.",
       [.init(lagSeconds, labels)])
@@ -217,6 +224,7 @@ extension ServerFigures.Region {
       json.member("behind_bytes", behindBytes)
       json.member("errors", errors)
       json.member("copying_tables", copying)
+      json.member("has_tables", hasTables)
     }
   }
 }

@@ -113,13 +113,15 @@ struct StatusText {
     let state =
       !region.isSubscribed
       ? "no subscription"
-      : !region.isEnabled
-        ? "disabled"
-        : region.copying > 0
-          ? "copying \(Readable.count(region.copying, "table"))"
-          : region.lagSeconds.map {
-            "had all of its centre \(Readable.duration(Duration(lag: max($0, 0)))) ago"
-          } ?? "not connected to its centre"
+      : !region.hasTables
+        ? "a subscription without its tables"
+        : !region.isEnabled
+          ? "disabled"
+          : region.copying > 0
+            ? "copying \(Readable.count(region.copying, "table"))"
+            : region.lagSeconds.map {
+              "had all of its centre \(Readable.duration(Duration(lag: max($0, 0)))) ago"
+            } ?? "not connected to its centre"
     let behind = region.behindBytes.flatMap { $0 > 0 ? ", \(Readable.bytes(Int($0))) behind" : nil }
     let failures = "workers failed \(Readable.count(Int(region.errors), "time"))"
     return "\(region.name), \(state)\(behind ?? "")" + (region.errors == 0 ? "" : "; \(failures)")

@@ -203,6 +203,42 @@ import Testing
     try scene.waitUntilWell()
   }
 
+  /// As pg_upgrade from a version before 17 and a restore leave it: the worker would skip each change.
+  @Test func aSubscriptionWithoutItsTablesDoesNotRun() throws {
+    let scene = try RegionScene.made()
+    try scene.waitUntilWell()
+    let server = try ServerProcess(scene.region)
+    try server.waitUntilReady("?max-lag=1h")
+    let subscription = "quake_region_\(scene.name)"
+    let connection = try scene.region.connect()
+    try connection.run("alter subscription \(subscription) disable")
+    try connection.run("alter subscription \(subscription) set (slot_name = none)")
+    try connection.run("drop subscription \(subscription)")
+    try connection.run(
+      """
+      create subscription \(subscription) connection '\(scene.centre.conninfo.replacing("'", with: "''"))'
+        publication quake_region, quake_region_history with (connect = false, slot_name = '\(subscription)')
+      """)
+    try connection.run("alter subscription \(subscription) enable")
+    try scene.write(1)
+    try eventually("the centre's change was skipped") {
+      try scene.region.value(
+        "select latest_end_lsn is not null from pg_stat_subscription where subname = '\(subscription)'"
+      ) == "t"
+    }
+    let words =
+      "the subscription of region \(scene.name) lacks tables, and skips what its centre commits to them"
+    let status = try Tools.run("quake-admin", ["status"] + scene.region.option)
+    #expect(status.status == 1 && status.errors.contains(words), "\(status.errors)")
+    let metrics = try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option)
+    #expect(metrics.output.contains("quake_region_running{region=\"\(scene.name)\"} 0"))
+    #expect(try scene.check("subscription").found == words)
+    #expect(try server.get("/readyz?max-lag=1h").status == 503)
+    try server.stop()
+    try scene.create("--anew").requireSuccess()
+    try scene.waitUntilWell()
+  }
+
   @Test func whatCannotBeARegionIsRefused() throws {
     let scene = try RegionScene.made()
     func expect(_ words: String, _ arguments: [String], at database: TestDatabase) throws {
