@@ -34,6 +34,13 @@ struct UnitFileTests {
     #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
   }
 
+  /// The collector of node_exporter reads the metrics as another user, and the umask decides who may.
+  @Test(arguments: services) func otherUsersReadTheMetricsOfAService(_ name: String) throws {
+    let unit = try String(contentsOfFile: "\(Tools.package)/deploy/\(name)", encoding: .utf8)
+    guard unit.contains("/node-exporter") else { return }
+    #expect(unit.contains("\nUMask=0022\n"))
+  }
+
   /// The statuses of which docs/runbook.md says: "Do not retry."
   @Test(arguments: [
     "deploy/quake-ingest.service", "deploy/quake-serve.service", "deploy/quake-consumers.service",
