@@ -125,8 +125,10 @@ package struct RoleCheck {
           .statement("grant pg_monitor to \(monitor)"),
           directory.caller.mayGrantMonitor ? .roles : .superuser)
       }
-      // A worker that purges (RoleMaker.Options) or expires events, a server that edits.
-      let allowed: [(Role, Role)] = [(.writer, .purger), (.writer, .editor), (.reader, .editor)]
+      // A worker that purges (RoleMaker.Options) or expires events, a server that edits, or keeps cursors of clients.
+      let allowed: [(Role, Role)] = [
+        (.writer, .purger), (.writer, .editor), (.reader, .editor), (.reader, .watcher),
+      ]
       for (member, group) in directory.memberships {
         if allowed.contains(where: { member == names.name($0) && group == names.name($1) }) {
           continue

@@ -71,14 +71,14 @@ struct RoleCommandTests {
     #expect(try database.findings() == [])
   }
 
-  /// For a worker that purges and expires events, and a server that edits.
+  /// For a worker that purges and expires events, and a server that edits and keeps cursors of clients.
   @Test(arguments: ServerVersion.usual)
   func membershipsThatTheDocumentsNameAreKept(_ version: ServerVersion) throws {
     let database = try RoledDatabase(on: version)
     let names = database.names
     try database.connection.run(
       "grant \(names.name(.purger)), \(names.name(.editor)) to \(names.name(.writer))",
-      "grant \(names.name(.editor)) to \(names.name(.reader))")
+      "grant \(names.name(.editor)), \(names.name(.watcher)) to \(names.name(.reader))")
     #expect(try database.findings() == [])
     #expect(try RoleMaker(names, over: database.connection).make().steps.isEmpty)
   }
