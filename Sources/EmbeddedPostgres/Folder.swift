@@ -77,11 +77,11 @@ extension EmbeddedServer {
 
     /// The server's log file: the present one, or the one that it will open.
     var currentLogFile: String {
-      // One line: `stderr <path>`.
+      // One line: `stderr <path>`. The folder may have been moved since.
       if let line = Files.text(data + "/current_logfiles")?.split(separator: "\n").first,
-        let space = line.firstIndex(of: " ")
+        let slash = line.lastIndex(of: "/")
       {
-        return String(line[line.index(after: space)...])
+        return log + line[slash...]
       }
       return startLog
     }

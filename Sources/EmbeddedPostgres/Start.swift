@@ -157,7 +157,7 @@ extension EmbeddedServer {
     throw fullDisk(after: output)
       ?? EmbeddedServerError(
         .unavailable, "could not start the embedded server", detail: Files.lastLines(output),
-        hint: "Its log: \(folder.currentLogFile).")
+        hint: "Its log: \(isInLog ? folder.currentLogFile : folder.startLog).")
   }
 
   private func timeoutError() -> EmbeddedServerError {

@@ -127,6 +127,19 @@ import Testing
     }
   }
 
+  @Test func aMovedFolderHasItsLogInsideAndAFailedStartNamesTheFileWithTheReason() throws {
+    try TemporaryServer.with(isInitialised: true) { temporary in
+      var temporary = temporary
+      temporary.options.settings["shared_buffers"] = "none"
+      let server = try temporary.embedded()
+      let log = try server.status().logFile
+      #expect(log.hasPrefix(server.folder.log + "/server-"), "\(log)")
+      let error = #expect(throws: EmbeddedServerError.self) { try server.start() }
+      #expect(error?.detail?.contains("shared_buffers") == true)
+      #expect(error?.hint == "Its log: \(server.folder.startLog).")
+    }
+  }
+
   @Test func theServerDoesNotUseASocketFolderThatAnotherUserHasMade() throws {
     let prefix = "quake-" + String(repeating: "long-", count: 20)
     try TemporaryServer.with(prefix) { temporary in
