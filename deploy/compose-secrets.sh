@@ -10,13 +10,22 @@ umask 077
 mkdir -p "$folder"
 
 # libpq ignores a password file that others may read, so the files must belong to the user id that the
-# containers run with: the image's own, or, as only root can give files away, the caller's.
-own() {
-  if [[ $(id -u) -eq 0 ]]; then chown 10001:10001 "$@"; fi
-}
+# containers run with: that of .env, or else the image's own, or, as only root can give files away, the caller's.
 if [[ $(id -u) -ne 0 ]] && ! grep -qs '^QUAKE_UID=' .env; then
+  # The last line may have no end.
+  if [[ -s .env && -n $(tail -c 1 .env) ]]; then echo >> .env; fi
   printf 'QUAKE_UID=%s\nQUAKE_GID=%s\n' "$(id -u)" "$(id -g)" >> .env
 fi
+# VARIABLE
+given() {
+  local value
+  value=$(sed -n "s/^$1=\([0-9]*\)$/\1/p" .env 2>/dev/null | tail -n 1)
+  echo "${value:-10001}"
+}
+owner=$(given QUAKE_UID):$(given QUAKE_GID)
+own() {
+  if [[ $(id -u) -eq 0 ]]; then chown "$owner" "$@"; fi
+}
 
 made=()
 # NAME-OF-FILE ROLE
