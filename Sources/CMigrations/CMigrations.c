@@ -86,6 +86,9 @@ static const unsigned char migration_0025[] = {
 static const unsigned char migration_0026[] = {
 #embed "../../migrations/0026_batches.sql"
 };
+static const unsigned char migration_0027[] = {
+#embed "../../migrations/0027_readers.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -115,6 +118,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0024_differences.sql", migration_0024),
     MIGRATION("0025_hours.sql", migration_0025),
     MIGRATION("0026_batches.sql", migration_0026),
+    MIGRATION("0027_readers.sql", migration_0027),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

@@ -363,8 +363,12 @@ package struct Migrator {
   ) throws -> Value? {
     try patience.transaction(over: connection, "apply migration \(migration.file)") {
       try connection.execute(Self.lock)
-      // A migration of many rows takes longer than the statements of programs may. Locks have their own limit.
-      try connection.execute("set local statement_timeout = 0")
+      // A migration of many rows takes longer than the statements and transactions of programs may. Locks have their own
+      // limit. The limit on transactions exists since version 17.
+      try connection.execute(
+        """
+        select set_config(name, '0', true) from pg_settings where name in ('statement_timeout', 'transaction_timeout')
+        """)
       let isKnown = try connection.row(
         "select exists (select from quake.migration where version = \(migration.version))",
         as: Bool.self)

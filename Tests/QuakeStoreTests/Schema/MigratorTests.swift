@@ -374,6 +374,17 @@ import Testing
     #expect(error.message.hasPrefix("could not apply migration: 0002_full.sql:1: "), "\(error)")
   }
 
+  /// Since version 17.
+  @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
+  func aLimitOnTransactionsDoesNotStopAMigration() throws {
+    let newer = try TestDatabase.empty(on: TestServer.other ?? .shared)
+    let connection = try newer.connect()
+    try connection.run("set transaction_timeout = '50ms'")
+    let slow = try migration("0001_slow.sql", "select pg_sleep(0.2);")
+    let migrator = try Migrator(connection: connection, migrations: [slow], program: "tests")
+    #expect(try migrator.migrate().count == 1)
+  }
+
   @Test func aDatabaseWithAnEncodingWithoutTheCharactersOfFeedsIsRefused() throws {
     let name = "latin_\(database.name)"
     try connection.run("create database \(name) encoding 'LATIN1' locale 'C' template template0")
@@ -382,6 +393,28 @@ import Testing
       ConnectionSettings("\(database.conninfo) dbname=\(name)", applicationName: "tests"))
     let error = try refusal { _ = try Migrator(connection: other, program: "tests").migrate() }
     #expect(error.message.contains("LATIN1"))
+  }
+
+  /// "quake-admin roles create" runs after the migrations, and programs of the release before are at work.
+  @Test func rolesOfAnOlderSchemaMayStillReadTheHistoryAfterTheMigrations() throws {
+    let migrations = try Migrator.embedded()
+    let released = 20
+    _ = try migrate(Array(migrations.prefix(released)))
+    let role = "reader_\(database.name)"
+    try connection.run(
+      "create role \(role)", "grant usage on schema quake to \(role)",
+      "grant select on all tables in schema quake to \(role)",
+      "insert into quake.quake (code, time) values ('us1', now())")
+    defer { _ = try? connection.run("reset role", "drop owned by \(role)", "drop role \(role)") }
+    #expect(try migrate(migrations).count == migrations.count - released)
+    try connection.run("set role \(role)")
+    #expect(try connection.ask("select quake.token_at(now()) = quake.latest_token()") == "t")
+    for function in [
+      "as_of(now())", "as_of(quake.latest_token())", "as_of_feed(now())", "changes_since('0')",
+      "difference('0', quake.latest_token())", "versions('us1')",
+    ] {
+      _ = try connection.ask("select count(*) from quake.\(function)")
+    }
   }
 
   @Test func programsThatDoNotMigrateCheckTheSchema() throws {
