@@ -39,7 +39,15 @@ package struct RoleCheck {
     judge.strangers()
     judge.otherGrants()
     judge.powers()
-    findings = judge.findings
+    guard try Migrator.version(of: connection) ?? 0 > Migrator.knownVersion else {
+      findings = judge.findings
+      return
+    }
+    // On a newer schema that lets this program go on, Quake's roles may need what this program does not know: taking it
+    // away would stop the newer programs.
+    findings = judge.findings.filter {
+      $0.kind != .tooMany || $0.authority == .person || names.role(named: $0.role) == nil
+    }
   }
 
   struct Judge {
