@@ -272,7 +272,7 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "TestSupport", "QuakeStore", "QuakeSinks", "QuakeConsumers", "QuakeClient",
+        "TestSupport", "QuakeStore", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeSchema",
         "QuakeSimulator", "QuakeModel", "EmbeddedPostgres", "Postgres", "CommandLine", "Basics",
       ],
       exclude: [

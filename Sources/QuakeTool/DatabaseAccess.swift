@@ -194,13 +194,21 @@ package struct DatabaseAccess {
 
   private func migrate(_ connection: Connection) throws {
     let progress = MigrationProgress(diagnostics)
-    try migrator(over: connection).migrate {
+    let applied = try migrator(over: connection).migrate {
       progress.report($0)
       if case .applied(let entry) = $0 {
         diagnostics.note("applied migration \(entry.version) (\(entry.name))")
       }
     }
+    if !applied.isEmpty { try grantAfterMigrations(over: connection) }
     LockWaits(settings, diagnostics).lookAfter(connection)
+  }
+
+  /// Grants the role that reads from an embedded server over its port what it needs after migrations, because nobody
+  /// runs "quake-admin roles create" there.
+  package func grantAfterMigrations(over connection: Connection) throws {
+    guard embedded?.listening != nil, let names = RoleNames() else { return }
+    _ = try RoleMaker(names, over: connection).make()
   }
 
   /// Checks the schema, and reports once if it is newer than this program, which goes on.

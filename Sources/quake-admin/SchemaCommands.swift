@@ -62,6 +62,7 @@ enum MigrateCommand {
       }
       try output.flush()
       _ = try outcome.get()
+      if !applied.isEmpty { try database.grantAfterMigrations(over: connection) }
       // A newer program may have migrated further.
       try database.checkSchema(of: connection)
       if applied.isEmpty { try output.writeResult("the schema is up to date", diagnostics) }

@@ -1,5 +1,7 @@
 import EmbeddedPostgres
 import Foundation
+import Postgres
+import QuakeSchema
 import TestSupport
 import Testing
 
@@ -98,6 +100,23 @@ import Testing
     #expect(
       try !String(contentsOfFile: server.home + "/data/pg_hba.conf", encoding: .utf8).contains(
         "host "))
+  }
+
+  /// As a release before made it: the first new tool migrates.
+  @Test func theRoleMayReadWhatMigrationsAdd() throws {
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    try server.embedded.start()
+    let connection = try Connection(
+      ConnectionSettings(server.embedded.conninfo, applicationName: "tests"))
+    let migrations = Array(try Migrator.embedded().prefix(20))
+    _ = try Migrator(connection: connection, migrations: migrations, program: "tests").migrate()
+    try connection.run("create role quake_reader login")
+    try server.embedded.listen(on: reserved.number, role: "quake_reader", password: "secret")
+    #expect(try server.start("quake-query", ["list", "--count"]).exit().output == "0\n")
+    #expect(
+      try connection.row(
+        "select has_table_privilege('quake_reader', 'quake.consumer', 'select')", as: Bool.self))
   }
 
   @Test func aPortInUseIsRefused() throws {
