@@ -9,6 +9,9 @@ extension EmbeddedServer {
     /// `sockaddr_un.sun_path` has 108 bytes, the last of them 0.
     static let longestSocketPath = 107
 
+    /// PostgreSQL's programs cut paths after 1,023 bytes, those of files in the data folder included.
+    static let longestPath = 900
+
     /// The folder that holds the others.
     let home: String
     /// PostgreSQL's data folder.
@@ -37,6 +40,12 @@ extension EmbeddedServer {
           detail: "PostgreSQL keeps the path as a line of a file.")
       }
       home = Self.canonical(given)
+      guard home.utf8.count <= Self.longestPath else {
+        throw EmbeddedServerError(
+          .configuration,
+          "folder of the embedded server has a path of \(home.utf8.count) bytes, more than \(Self.longestPath)",
+          hint: "Choose another folder in QUAKE_SERVER_HOME.")
+      }
       data = home + "/data"
       log = home + "/log"
       startLog = home + "/start.log"

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func theOptionsRefuseAnInvalidFolder() {
-    for home in ["", "relative", "/tmp/a\nb"] {
+    for home in ["", "relative", "/tmp/a\nb", "/tmp/" + String(repeating: "a/", count: 500)] {
       let error = #expect(throws: EmbeddedServerError.self) {
         try EmbeddedServer(.init(home: home))
       }
