@@ -153,6 +153,9 @@ package struct Diagnostics: Sendable {
     _ hints: [String], _ fields: LogFields
   ) {
     var text = ProgressLine.isShown ? ProgressLine.erase : ""
+    let message = HiddenPasswords.text(message)
+    let detail = detail.map(HiddenPasswords.text)
+    let hints = hints.map(HiddenPasswords.text)
     switch format {
     case .text:
       // Messages quote text of feeds, files and servers, which must not control the terminal.
@@ -252,7 +255,7 @@ struct LogRecord {
 
   private static func encoded(_ value: LogFields.FieldValue) -> String {
     switch value {
-    case .text(let text): quoted(text)
+    case .text(let text): quoted(HiddenPasswords.text(text))
     case .integer(let number): "\(number)"
     case .number(let number): number.isFinite ? "\(number)" : "null"
     case .flag(let flag): flag ? "true" : "false"

@@ -94,6 +94,28 @@ import Testing
     }
   }
 
+  /// Somebody forgets the option in front of the address of the database.
+  @Test func aDatabaseWhereAnotherWordBelongsKeepsItsPassword() throws {
+    let url = "postgresql://me:\(Self.secret)@db.example.org/quake"
+    let pairs = "host=db.example.org password=\(Self.secret) user=me"
+    for address in [url, pairs] {
+      for (tool, arguments, status) in [
+        ("quake-query", [address, "list"], 64),
+        ("quake-query", ["list", "--from", address], 64),
+        ("quake-query", ["list", "--as-of", address], 64),
+        ("quake-watch", ["--up-to", address], 64),
+        ("quake-query", ["show", address] + database.option, 1),
+        ("quake-admin", ["feeds", "pause", address] + database.option, 64),
+      ] as [(String, [String], Int32)] {
+        for format in ["text", "json"] {
+          let outcome = try Tools.run(tool, arguments + ["--log-format", format])
+          #expect(outcome.status == status || outcome.status == 65, "\(arguments): \(outcome)")
+          try expectNoSecret(outcome)
+        }
+      }
+    }
+  }
+
   @Test func theNameOfAFeedAndNotItsTokenIdentifiesIt() throws {
     let server = try Self.server()
     let same = try Tools.run(

@@ -44,6 +44,29 @@ extension TerminalTests {
       #expect(text.split(separator: "\n").dropFirst().allSatisfy { $0.hasPrefix("  ") })
     }
 
+    @Test(arguments: [
+      ("for postgresql://me:se@cr:et@h/d?x=1 no", "for postgresql://...@h/d?x=1 no"),
+      ("'http://me:@h' and 'http://:p@h'", "'http://...@h' and 'http://...@h'"),
+      ("'ftp://me:se/cr?et@h'", "'ftp://...@h'"),
+      ("host=h password=se=cret user=me", "host=h password=... user=me"),
+      ("password='se \\' cret' a sslpassword=b", "password=... a sslpassword=..."),
+      ("?password=a&user=b", "?password=...&user=b"), ("password=", "password=..."),
+    ])
+    func passwordsAreHidden(text: String, shown: String) throws {
+      #expect(
+        try printed { $0.error(text, detail: text, hint: text) }
+          == "quake-ingest: error: \(shown)\n  detail: \(shown)\n  hint: \(shown)\n")
+    }
+
+    @Test(arguments: [
+      "postgresql://me@h:5432/d", "http://127.0.0.1:80/a@b", "http://[::1]:80/a@b",
+      "http://h/a:b@c",
+      "a:b@c", "://", "http://:", "the password", "http://h:80",
+    ])
+    func textWithoutPasswordStays(text: String) throws {
+      #expect(try printed { $0.error(text) } == "quake-ingest: error: \(text)\n")
+    }
+
     @Test func verbosityDecides() throws {
       func all(_ diagnostics: Diagnostics) {
         diagnostics.error("e")
