@@ -137,10 +137,10 @@ struct ServeCommand {
     }
     settings.embedded = database.embedded?.options.home
     settings.publicURL = try Self.publicURL(arguments)
-    settings.trustedProxies = arguments.strings("trusted-proxy")
-    settings.tokens = try AccessTokens(arguments.strings("edit-token"))
-    settings.auditTokens = try AccessTokens(arguments.strings("audit-token"))
-    settings.consumerTokens = try AccessTokens(arguments.strings("consumer-token"))
+    settings.trustedProxies = try Self.proxies(arguments)
+    settings.tokens = try Self.tokens("edit-token", arguments)
+    settings.auditTokens = try Self.tokens("audit-token", arguments)
+    settings.consumerTokens = try Self.tokens("consumer-token", arguments)
     settings.page.isReadOnly = arguments.flag("read-only-page")
     settings.page.tiles = try Self.tiles(arguments)
     settings.allowsOrigins = arguments.flag("cors")
@@ -186,6 +186,32 @@ struct ServeCommand {
         text, for: option, expected: "an address and a port, such as 127.0.0.1:8080 or [::1]:8080")
     }
     return address
+  }
+
+  private static func proxies(_ arguments: ParsedArguments) throws -> [String] {
+    try arguments.strings("trusted-proxy").map { text in
+      guard let address = EventServer.clientAddress(text) else {
+        throw arguments.invalidValue(
+          text, for: "trusted-proxy",
+          expected: "the IP address of one proxy, such as 127.0.0.1 or ::1")
+      }
+      return address
+    }
+  }
+
+  private static func tokens(
+    _ option: String, _ arguments: ParsedArguments
+  ) throws -> AccessTokens {
+    for text in arguments.strings(option) {
+      do throws(InvalidAccessToken) {
+        _ = try AccessTokens([text])
+      } catch {
+        throw error.located(
+          arguments.place(of: text, for: option).map { "\($0): key '\(option)'" }
+            ?? "option --\(option)")
+      }
+    }
+    return try AccessTokens(arguments.strings(option))
   }
 
   private static func publicURL(_ arguments: ParsedArguments) throws -> String? {

@@ -89,7 +89,7 @@ package struct AccessTokens: Sendable {
 /// A token is not of the form `NAME:HASH`. The message does not show it.
 package struct InvalidAccessToken: ExplainedError {
   /// What failed.
-  package let message = "a token is not of the form NAME:HASH"
+  package private(set) var message = "a token is not of the form NAME:HASH"
   /// The form.
   package let detail: String? = "The hash is the SHA-256 of the token, as 64 hexadecimal digits."
   /// What to do.
@@ -97,4 +97,11 @@ package struct InvalidAccessToken: ExplainedError {
     "Make one with: printf %s \"$TOKEN\" | sha256sum"
   /// The operator's mistake.
   package let category = ErrorCategory.usage
+
+  /// The same error with its place before the message.
+  package func located(_ place: String) -> InvalidAccessToken {
+    var located = self
+    located.message = "\(place): \(message)"
+    return located
+  }
 }

@@ -108,6 +108,11 @@ package final class AddressLimits: Sendable {
   }
 }
 
+extension EventServer {
+  /// An IP address in the form in which the server sees that of a client; nil if the text is none.
+  package static func clientAddress(_ text: String) -> String? { AddressGroup.canonical(text) }
+}
+
 /// Addresses that count as one client.
 struct AddressGroup: Equatable {
   let name: String
@@ -127,6 +132,22 @@ struct AddressGroup: Equatable {
       let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
       return isMapped ? bytes[12...].map(String.init).joined(separator: ".") : address
     }
+  }
+
+  /// An address as a connection from it shows it; nil if the text is no IP address.
+  static func canonical(_ text: String) -> String? {
+    var bytes = in_addr()
+    if inet_pton(AF_INET, text, &bytes) == 1 { return text }
+    // A link-local address may have the name of an interface.
+    let zone = text.drop { $0 != "%" }
+    var long = in6_addr()
+    var name = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &long) == 1,
+      inet_ntop(AF_INET6, &long, &name, socklen_t(name.count)) != nil
+    else { return nil }
+    let address = String(
+      decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return plain(address) + zone
   }
 
   /// The groups that an address belongs to, the smallest first.

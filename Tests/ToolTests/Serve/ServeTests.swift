@@ -180,10 +180,14 @@ private let hasIPv6: Bool = {
   @Test func wrongOptionsAreRefused() throws {
     for arguments in [
       ["--listen", "nowhere"], ["--listen", "127.0.0.1:99999"], ["--edit-token", "no-hash"],
-      ["--public-url", "ftp://x"], ["--query-connections", "0"],
+      ["--public-url", "ftp://x"], ["--query-connections", "0"], ["--audit-token", "no-hash"],
+      ["--consumer-token", "no-hash"], ["--trusted-proxy", "10.0.0.0/8"],
+      ["--trusted-proxy", "localhost"], ["--trusted-proxy", ""],
+      ["--trusted-proxy", "127.0.0.1:80"],
     ] {
       let outcome = try Tools.run("quake-serve", database.option + arguments)
       #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+      #expect(outcome.errors.contains(arguments[0]), "\(arguments): \(outcome.errors)")
       #expect(!outcome.errors.contains("no-hash"), "\(arguments)")
     }
   }

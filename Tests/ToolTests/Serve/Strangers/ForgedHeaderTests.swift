@@ -37,6 +37,14 @@ import Testing
     #expect(try allowance(behindProxy) { _ in "::ffff:192.0.2.1" } < 40)
   }
 
+  /// A proxy is the same in each spelling of its address.
+  @Test(arguments: ["127.0.0.1", "::ffff:127.0.0.1", "0:0:0:0:0:FFFF:7f00:1"])
+  func theSpellingOfAProxyDoesNotMatter(address: String) throws {
+    let server = try ServerProcess(
+      database, ["--max-rate", "1", "--trusted-proxy", address])
+    #expect(try allowance(server) { "192.0.2.\($0)" } == 40)
+  }
+
   @Test func aClientCannotClaimAnotherHost() throws {
     let forged = ["X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"]
     let open = try ServerProcess(database)
