@@ -1,3 +1,4 @@
+import Basics
 import CommandLine
 import Glibc
 import QuakeModel
@@ -57,15 +58,22 @@ enum SimulateCommand {
     Signals.install()
     let seed = UInt64(try arguments.integer("seed", in: 0...) ?? 1)
     let start = try start(arguments)
+    let options = try options(arguments, seed: seed, start: start)
     if let file = arguments.string("output") {
-      let writer = FeedFileWriter(
-        seed: seed, events: try arguments.integer("events", in: 0...) ?? 11_000, start: start)
+      let writer = FeedFileWriter(seed: seed, events: options.events, start: start)
       return try write(writer, to: file, diagnostics)
     }
+    return try serve(options)
+  }
+
+  private static func options(
+    _ arguments: ParsedArguments, seed: UInt64, start: SimulationStart
+  ) throws -> SimulatorOptions {
     var options = SimulatorOptions()
     options.seed = seed
     options.start = start
-    options.events = try arguments.integer("events", in: 0...200_000) ?? options.events
+    let most = arguments.isGiven("output") ? Int.max : 200_000
+    options.events = try arguments.integer("events", in: 0...most) ?? options.events
     options.days = try arguments.integer("days", in: 1...36_500) ?? options.days
     options.queryLimit =
       try arguments.integer("query-limit", in: 1...20_000) ?? options.queryLimit
@@ -83,7 +91,7 @@ enum SimulateCommand {
       }
       options.faults.append(fault)
     }
-    return try serve(options)
+    return options
   }
 
   private static func start(_ arguments: ParsedArguments) throws -> SimulationStart {
@@ -123,9 +131,17 @@ enum SimulateCommand {
     }
     let bar = ProgressBar(
       "writing", unit: .items("events"), total: writer.events, diagnostics: diagnostics)
-    try writer.write(to: descriptor) { done in
-      bar.update(done: done)
-      return !Signals.stopRequested
+    do throws(SystemFailure) {
+      try writer.write(to: descriptor) { done in
+        bar.update(done: done)
+        return !Signals.stopRequested
+      }
+    } catch {
+      bar.finish()
+      guard file != "-" else {
+        throw error.code == EPIPE ? OutputError.closed : .failed(code: error.code)
+      }
+      throw FileError("could not write file \"\(file)\": \(error.reason)")
     }
     bar.finish()
     guard !Signals.stopRequested else {

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import QuakeModel
 import Synchronization
@@ -265,7 +266,7 @@ import Testing
     #expect(reported.count == 2 && reported == reported.sorted() && reported[1] < 3000)
     let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
     defer { close(full) }
-    let error = #expect(throws: SimulatorError.self) { try writer.write(to: full) }
-    #expect(error?.message == "could not write simulated events: No space left on device")
+    let error = #expect(throws: SystemFailure.self) { try writer.write(to: full) }
+    #expect(error?.code == ENOSPC)
   }
 }

@@ -1,4 +1,4 @@
-internal import Basics
+package import Basics
 package import QuakeModel
 
 /// Writes a catalogue of any size as GeoJSON to a file descriptor, event by event, in bounded memory.
@@ -41,7 +41,7 @@ package struct FeedFileWriter: Sendable {
   @discardableResult
   package func write(
     to descriptor: Int32, progress: (Int) -> Bool = { _ in true }
-  ) throws(SimulatorError) -> Int {
+  ) throws(SystemFailure) -> Int {
     var random = SeededGenerator(seed: seed)
     var generator = EventGenerator(year: now.calendarYear, serial: serial)
     // A generator of its own, so that revisions do not change the other events.
@@ -82,13 +82,9 @@ package struct FeedFileWriter: Sendable {
 
   private func flush(
     _ buffer: inout [UInt8], to descriptor: Int32
-  ) throws(SimulatorError) -> Int {
+  ) throws(SystemFailure) -> Int {
     let count = buffer.count
-    do throws(SystemFailure) {
-      try SystemCalls.write(buffer, to: descriptor)
-    } catch {
-      throw SimulatorError("could not write simulated events: \(error.reason)")
-    }
+    try SystemCalls.write(buffer, to: descriptor)
     buffer.removeAll(keepingCapacity: true)
     return count
   }

@@ -152,4 +152,32 @@ import Testing
       try database.column("select code from quake.quake where withdrawn_at is not null")
         == ["simus1lost"])
   }
+
+  // MARK: - Writing a file
+
+  @Test func anOutputThatFailsIsNoUnavailableService() throws {
+    let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+    defer { close(full) }
+    let output = try Tools.start("quake-ingest", ["simulate", "--output", "-"], output: full).exit()
+    #expect(output.status == 1)
+    #expect(
+      output.errors == "quake-ingest: error: could not write output: No space left on device\n")
+    let file = try Tools.run("quake-ingest", ["simulate", "--output", "/dev/full"])
+    #expect(file.status == 1)
+    #expect(
+      file.errors
+        == "quake-ingest: error: could not write file \"/dev/full\": No space left on device\n")
+    // A reader that has enough is no error.
+    let closed = try Tools.shell(
+      "{ quake-ingest simulate --output - || echo $? >&2; } | head -c 1", folder: folder.path)
+    #expect(closed.output == "{" && closed.errors.isEmpty, "\(closed.errors)")
+  }
+
+  @Test(arguments: ["--rate=fast", "--port=-1", "--fault=none", "--days=0", "--max-age=1d"])
+  func aFileDoesNotHideAWrongOption(option: String) throws {
+    let file = folder.path + "/all.geojson"
+    let outcome = try Tools.run("quake-ingest", ["simulate", option, "--output", file])
+    #expect(outcome.status == 64 && outcome.errors.contains("invalid value"), "\(outcome.errors)")
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
 }
