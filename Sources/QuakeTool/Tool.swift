@@ -39,7 +39,9 @@ package enum Tool {
         try output.write(text)
         try output.flush()
       } catch {
-        (error == .closed ? ExitStatus.ok : .failed).exit()
+        if error == .closed { ExitStatus.ok.exit() }
+        Diagnostics(tool: command.name).error("\(error)")
+        ExitStatus.failed.exit()
       }
       ExitStatus.ok.exit()
     }

@@ -95,7 +95,7 @@ struct Pager {
     // The terminal sends an interrupt to both. The pager decides what it means; when it ends, writing to it
     // fails, and so ends this program.
     signal(SIGINT, SIG_IGN)
-    Signals.ignoreClosedPipes()
+    Signals.ignoreFailedWrites()
     return Pager(output: StandardOutput(descriptor: ends[1]), process: process)
   }
 

@@ -19,7 +19,7 @@ package enum Program {
     body: (ParsedArguments, Diagnostics) throws -> ExitStatus
   ) -> Never {
     StandardDescriptors.reserve()
-    Signals.ignoreClosedPipes()
+    Signals.ignoreFailedWrites()
     ColourChoice.current = ColourChoice(
       noColor: Environment.value("NO_COLOR"), force: Environment.value("CLICOLOR_FORCE"))
     let diagnostics = Diagnostics(

@@ -21,24 +21,28 @@ package enum Signals {
     return reloadSignals.exchange(0, ordering: .sequentiallyConsistent) > 0
   }
 
-  /// Installs the handlers and ignores SIGPIPE; a second call changes nothing.
+  /// Installs the handlers and ignores SIGPIPE and SIGXFSZ; a second call changes nothing.
   ///
   /// Signals interrupt system calls (EINTR), so that a blocked one returns.
   package static func install() {
-    ignoreClosedPipes()
+    ignoreFailedWrites()
     _ = stopRequested
     openPipe(wakeReadEnd, wakeWriteEnd)
     handle(SIGINT, with: stopHandler)
     handle(SIGTERM, with: stopHandler)
   }
 
-  /// Ignores SIGPIPE, so that writing to a closed pipe is an error that can be handled.
-  package static func ignoreClosedPipes() { signal(SIGPIPE, SIG_IGN) }
+  /// Ignores SIGPIPE and SIGXFSZ, so that writing to a closed pipe, or more to a file than its limit allows, is an error
+  /// that can be handled.
+  package static func ignoreFailedWrites() {
+    signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
+  }
 
   /// Restores the default effect of every signal. Call it just before exec(3), because the new program would
-  /// inherit the ignored SIGPIPE.
+  /// inherit the ignored ones.
   package static func restoreDefaults() {
-    for number in [SIGPIPE, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+    for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
   }
 
   /// Whether SIGINT or SIGTERM has arrived.
