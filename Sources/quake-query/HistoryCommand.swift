@@ -72,23 +72,23 @@ enum HistoryCommand {
     while try !reader.readPage({ change in
       onChange()
       try lines.write(text: lines.text.line(change)) { try $0.change(change, drain: $1) }
-    }), !Signals.stopRequested {}
+    }) {
+      if Signals.stopRequested { try lines.stop("the history was interrupted before its end") }
+    }
   }
 
   private static func printTransactions(
     _ request: HistoryQuery, _ connection: Connection, _ lines: Lines, onPart: () -> Void
   ) throws {
     var reader = try HistoryTransactionReader(request, over: connection)
-    var isWithin = false
-    while true {
-      let isAtEnd = try reader.readPage { part in
-        onPart()
-        if case .end = part { isWithin = false } else { isWithin = true }
-        try lines.isJSON ? writeJSON(part, lines) : writeText(part, lines)
-      }
+    while try !reader.readPage({ part in
       // A line is never cut off in the middle.
-      if isAtEnd || Signals.stopRequested && !isWithin { return }
-    }
+      if case .begin = part, Signals.stopRequested {
+        try lines.stop("the history was interrupted before its end")
+      }
+      onPart()
+      try lines.isJSON ? writeJSON(part, lines) : writeText(part, lines)
+    }) {}
   }
 
   private static func writeJSON(_ part: HistoryTransactionReader.Part, _ lines: Lines) throws {

@@ -58,6 +58,14 @@ final class Lines {
 
   /// Flushes the buffer.
   func flush() throws { try output.flush() }
+
+  /// Ends a command that a signal interrupted before its answer was complete.
+  func stop(_ message: String) throws -> Never {
+    try output.flush()
+    throw FileError(
+      message, detail: "The output is not complete. A file that --output names is as it was before."
+    )
+  }
 }
 
 /// The program that shows long output on a terminal a screen at a time: `PAGER`, by default `less -FRX`.

@@ -36,6 +36,9 @@ enum VerifyCommand {
     }
     bar.finish()
     try writeSummary(walk, gaps: gaps, lines)
+    if !isAtEnd, gaps == 0 {
+      try lines.stop("the check was interrupted before the end of the history")
+    }
     try lines.flush()
     if !isAtEnd {
       diagnostics.warning(

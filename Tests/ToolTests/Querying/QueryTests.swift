@@ -61,6 +61,32 @@ import Testing
     #expect(watched.lines.count == 5)
   }
 
+  /// The reader stops after the first line, so that the signal arrives while the first page of several is written.
+  @Test(arguments: ["history --json", "history --json --transactions"])
+  func anInterruptedAnswerIsAnError(command: String) throws {
+    for number in 1...3 {
+      try database.psql(
+        """
+        insert into quake.quake (code, time)
+        select 'b\(number)-' || i, now() from generate_series(1, 1000) i
+        """)
+    }
+    let folder = try TemporaryFolder()
+    let outcome = try Tools.shell(
+      """
+      { quake-query \(command) -d '\(database.conninfo)' 2>errors & echo $! >pid; wait $! || echo $? >status; } |
+        { read -r line; kill -TERM $(cat pid); wc -l >lines; }
+      cat status errors
+      """, folder: folder.path)
+    #expect(
+      outcome.output == """
+        1
+        quake-query: error: the history was interrupted before its end
+          detail: The output is not complete. A file that --output names is as it was before.
+
+        """)
+  }
+
   @Test func rangesSelectChanges() throws {
     let tokens = try database.tokens()
     let all = ["insert us1", "insert us2", "update us1", "delete us2", "insert us3"]
@@ -272,6 +298,10 @@ import Testing
       #expect(outcome.status == 1)
       #expect(outcome.output.isEmpty)
       #expect(outcome.errors.hasPrefix("quake-query: error: there is no event \"\(arguments[1])\""))
+      // Somebody who looks for an event that was deleted learns where it is.
+      #expect(
+        outcome.errors.contains("\"quake-query versions us2\" prints its changes")
+          == (arguments[1] == "us2"), "\(outcome.errors)")
     }
   }
 }
