@@ -53,10 +53,17 @@ enum QueryCommand {
   }
 
   /// Reports an id that no event has, and returns the exit status for it.
-  static func unknown(_ id: String, _ diagnostics: Diagnostics) -> ExitStatus {
+  ///
+  /// - Parameter isDeleted: Whether the history has an event of this id.
+  static func unknown(
+    _ id: String, isDeleted: Bool = false, _ diagnostics: Diagnostics
+  ) -> ExitStatus {
+    let id = PrintableText.line(id)
     diagnostics.error(
-      "there is no event \"\(PrintableText.line(id))\"",
-      hint: "An id is network and number together, as feeds write it, such as us7000pn9s.")
+      isDeleted ? "there is no event \"\(id)\" any more" : "there is no event \"\(id)\"",
+      hint: isDeleted
+        ? "It was deleted. \"quake-query versions \(id)\" prints its changes."
+        : "An id is network and number together, as feeds write it, such as us7000pn9s.")
     return .failed
   }
 }

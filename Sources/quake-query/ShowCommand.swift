@@ -21,7 +21,7 @@ enum ShowCommand {
     var isFirst = true
     try EventIDs.forEach(arguments, diagnostics) { id in
       guard let event = try history.event(id) else {
-        status = QueryCommand.unknown(id, diagnostics)
+        status = QueryCommand.unknown(id, isDeleted: try history.code(of: id) != nil, diagnostics)
         return
       }
       let others = try history.others(of: event)
