@@ -218,7 +218,9 @@ struct ServeCommand {
     guard var url = arguments.string("public-url") else { return nil }
     while url.hasSuffix("/") { url.removeLast() }
     let isWeb = url.hasPrefix("https://") || url.hasPrefix("http://")
-    guard isWeb, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x3C })
+    // Paths are put behind it, and everyone sees it.
+    guard isWeb, !url.contains(where: { "?#@\"<".contains($0) }),
+      url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
       throw arguments.invalidValue(
         url, for: "public-url", expected: "an address such as https://quakes.example.org")

@@ -180,7 +180,9 @@ private let hasIPv6: Bool = {
   @Test func wrongOptionsAreRefused() throws {
     for arguments in [
       ["--listen", "nowhere"], ["--listen", "127.0.0.1:99999"], ["--edit-token", "no-hash"],
-      ["--public-url", "ftp://x"], ["--query-connections", "0"], ["--audit-token", "no-hash"],
+      ["--public-url", "ftp://x"], ["--public-url", "https://example.org/?x=1"],
+      ["--public-url", "https://me:no-hash@example.org"], ["--query-connections", "0"],
+      ["--audit-token", "no-hash"],
       ["--consumer-token", "no-hash"], ["--trusted-proxy", "10.0.0.0/8"],
       ["--trusted-proxy", "localhost"], ["--trusted-proxy", ""],
       ["--trusted-proxy", "127.0.0.1:80"],
