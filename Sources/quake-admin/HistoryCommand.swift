@@ -45,7 +45,7 @@ enum HistoryCommand {
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let bound = try bound(arguments)
     let consent = try Consent(arguments, diagnostics)
-    let limit = try arguments.duration("hold-limit", in: .zero...) ?? Retention.standardHoldLimit
+    let limit = try arguments.age("hold-limit", in: .zero...) ?? Retention.standardHoldLimit
     Signals.install()
     let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()
     let retention = Retention(connection: connection, holdLimit: limit)

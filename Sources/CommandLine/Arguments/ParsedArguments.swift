@@ -221,6 +221,19 @@ extension ParsedArguments {
     }
   }
 
+  /// The option's value as an age within `range`, beyond which something is deleted.
+  ///
+  /// Unlike that of other durations, its unit cannot be left out: who writes 30 may mean days.
+  package func age(
+    _ name: String, in range: some ValueRange<Duration>
+  ) throws(UsageError) -> Duration? {
+    try number(name, range: range.text(\.text), kind: "an age with its unit, such as 12h or 90d") {
+      text in
+      guard let age = Duration(text: text), range.contains(age) else { return nil }
+      return age == .zero || text.last?.isLetter == true ? age : nil
+    }
+  }
+
   /// The option's value as a number of bytes, at least 1, or nil when the option is not given.
   package func size(_ name: String) throws(UsageError) -> Int? {
     try number(name, range: nil, kind: "a size such as 500MiB or 2GiB") { text in

@@ -30,7 +30,7 @@ struct EventsEdit {
     case "delete": wanted = .delete
     default:
       guard
-        let age = try arguments.duration("older-than", in: .milliseconds(1)...)
+        let age = try arguments.age("older-than", in: .milliseconds(1)...)
       else {
         throw arguments.usageError("--older-than is needed: an age such as 30d")
       }

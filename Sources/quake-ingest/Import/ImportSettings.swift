@@ -144,7 +144,7 @@ struct JudgingOptions {
     limits.onlyCountsAbsences =
       arguments.subcommand.first == "run" && arguments.flag("confirm-withdrawals")
     limits.keptFor =
-      try arguments.duration("keep-quarantined", in: .seconds(0)...) ?? limits.keptFor
+      try arguments.age("keep-quarantined", in: .seconds(0)...) ?? limits.keptFor
     self.limits = limits
   }
 

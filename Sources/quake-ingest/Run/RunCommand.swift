@@ -131,18 +131,18 @@ struct RunCommand {
     every = try arguments.duration("every", in: Self.shortestPause...)
     migrates = arguments.flag("migrate")
     var chores: [any Chore] = []
-    if let age = try arguments.duration("expire", in: .seconds(1)...) {
+    if let age = try arguments.age("expire", in: .seconds(1)...) {
       chores.append(EventExpiry(olderThan: age, author: settings.importing.author))
     }
-    if let age = try arguments.duration("keep-history", in: .seconds(1)...) {
+    if let age = try arguments.age("keep-history", in: .seconds(1)...) {
       chores.append(HistoryPurge(age: age))
     }
-    let keptRejects = try arguments.duration("keep-rejects", in: .seconds(1)...)
+    let keptRejects = try arguments.age("keep-rejects", in: .seconds(1)...)
     chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
     for (records, option) in [
       (Housekeeping.Records.imports, "keep-imports"), (.edits, "keep-edits"),
     ] {
-      let age = try arguments.duration(option, in: .seconds(1)...) ?? .seconds(90 * 86_400)
+      let age = try arguments.age(option, in: .seconds(1)...) ?? .seconds(90 * 86_400)
       chores.append(RecordPurge(records: records, age: age))
     }
     chores.append(SizeNote())

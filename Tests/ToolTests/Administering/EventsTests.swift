@@ -100,6 +100,8 @@ import Testing
     (["set", "magnitude=13", "us1", "--yes"], 64, "from -10 to 12"),
     (["set", "magnitude=5", "magnitude=6", "us1", "--yes"], 64, "set twice"),
     (["expire", "--yes"], 64, "--older-than is needed"),
+    // Thirty seconds, or days?
+    (["expire", "--older-than", "30", "--yes"], 64, "an age with its unit, such as 12h or 90d"),
     (["restore", "--transaction", "nonsense", "--yes"], 65, "malformed token"),
     (["restore", "--edit", "9", "--yes"], 65, "there is no edit 9"),
     (["validate", "us1", "--author", String(repeating: "a", count: 201), "--yes"], 64, "200"),

@@ -126,6 +126,16 @@ import Testing
       try refusal("every", "10ms") { _ = try $0.duration("every", in: .seconds(1)...) }
         == "a duration such as 500ms, 60s, 5m, 1h or 2d, 1s or more")
     #expect(try refusal("limit", "0") { _ = try $0.integer("limit", in: 0...0) } == nil)
+    // An age needs its unit.
+    for (text, expected) in [
+      ("30", "an age with its unit, such as 12h or 90d"),
+      ("1.5", "an age with its unit, such as 12h or 90d"), ("0", nil), ("0s", nil), ("30d", nil),
+      ("1d12h", nil),
+    ] {
+      #expect(
+        try refusal("every", text) { _ = try $0.age("every", in: .zero...) }
+          == expected.map { $0 + ", 0s or more" })
+    }
   }
 
   @Test func listsAndChoicesNameTheValuesThatTheyAccept() throws {
