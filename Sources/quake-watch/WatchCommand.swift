@@ -209,7 +209,7 @@ struct WatchCommand {
 
   private static func end(_ arguments: ParsedArguments) throws -> HistoryBound? {
     try arguments.requireAtMostOne(of: "up-to", "until")
-    return try arguments.string("up-to").map { try arguments.place($0) }
+    return try arguments.bound("up-to")
       ?? arguments.time("until").map { .time($0) }
   }
 

@@ -40,7 +40,7 @@ package enum EventQueryOptions {
   /// The query that `FilterOptions.events`, `past`, `asOf` and `asOfFeed` describe.
   package static func query(_ arguments: ParsedArguments) throws -> EventQuery {
     var query = EventQuery()
-    query.asOf = try arguments.string("as-of").map { try arguments.place($0) }
+    query.asOf = try arguments.bound("as-of")
     if arguments.takes("as-of-feed") {
       try arguments.requireAtMostOne(of: "as-of", "as-of-feed")
       query.asOfFeed = try arguments.time("as-of-feed")

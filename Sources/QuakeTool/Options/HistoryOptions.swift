@@ -38,19 +38,29 @@ extension ParsedArguments {
     return .number(number)
   }
 
+  /// The option's value as a point of the history, or nil when the option is not given; see `place`.
+  package func bound(_ name: String) throws -> HistoryBound? {
+    try string(name).map { try place($0, for: name) }
+  }
+
   /// A token, the number of a transaction, an instant, or "oldest".
   ///
+  /// - Parameter name: The option whose value it is.
   /// - Throws: `UsageError` if it looks like an instant but is not valid; `StoreError` of kind `token` if it
   ///   is none of the three.
-  package func place(_ text: String) throws -> HistoryBound {
+  package func place(_ text: String, for name: String? = nil) throws -> HistoryBound {
     if text == "oldest" { return .oldest }
     if let token = ChangeToken(text) { return .token(token) }
     if let time = TimeText.read(text) { return .time(time) }
     // A token has neither a dash nor a colon; a date has a dash.
     if TimeText.looksLikeTime(text) {
+      let suggestion = TimeText.suggestion(for: text)
+      if let name {
+        throw invalidValue(text, for: name, expected: TimeText.form, suggestion: suggestion)
+      }
       throw usageError(
         "invalid time '\(text)': expected \(TimeText.form)",
-        suggestion: TimeText.suggestion(for: text))
+        suggestion: suggestion)
     }
     return try Self.tokenOrNumber(text, otherwise: " A time is \(TimeText.form).")
   }
@@ -90,11 +100,11 @@ package enum HistoryQueryOptions {
     try arguments.requireAtMostOne(of: "up-to", "until", "transaction")
     var query = HistoryQuery()
     query.after =
-      try arguments.string("after").map { try arguments.place($0) }
+      try arguments.bound("after")
       ?? arguments.time("since").map { .time($0) }
     if arguments.flag("from-oldest") { query.after = .oldest }
     query.upTo =
-      try arguments.string("up-to").map { try arguments.place($0) }
+      try arguments.bound("up-to")
       ?? arguments.time("until").map { .time($0) }
     query.transaction = try arguments.token("transaction")
     query.filter = try FilterOptions.filter(arguments)

@@ -137,6 +137,6 @@ enum ConsumersCommand {
     guard let text = arguments.string("to") else {
       throw arguments.usageError("--to is needed: a token, a time, or \"oldest\"")
     }
-    return try arguments.place(text)
+    return try arguments.place(text, for: "to")
   }
 }

@@ -47,7 +47,8 @@ struct ExecOptions {
       return nil
     }
     guard text.contains(where: { !$0.isWhitespace }) else {
-      throw arguments.usageError("the command for --exec is empty")
+      let option = arguments.string("exec") == nil ? "--exec-batch" : "--exec"
+      throw arguments.usageError("the command for \(option) is empty")
     }
     if isBatch { try arguments.requireAtMostOne(of: "exec-batch", "jobs") }
     command = ShellCommand(text: text)
