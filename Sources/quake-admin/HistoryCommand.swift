@@ -39,8 +39,7 @@ enum HistoryCommand {
           .init("quake-admin history purge --before 90d --dry-run", "what would be removed"),
           .init("quake-admin history purge --before 90d --yes", "keep the last 90 days"),
         ])
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let bound = try bound(arguments)

@@ -37,8 +37,7 @@ enum ImportsCommand {
       .init("quake-admin imports apply 17", "import a quarantined snapshot"),
       .init("quake-admin imports discard --all", "discard all quarantined snapshots"),
     ],
-    environment: DatabaseAccess.environment + [TemporaryFolder.variable],
-    exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + [TemporaryFolder.variable])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let action = arguments.positional("ACTION")

@@ -28,8 +28,7 @@ struct RefreshCommand {
     examples: [
       .init("quake-admin refresh", "all feeds"),
       .init("quake-admin refresh all_hour --json", "one feed, as JSON"),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics

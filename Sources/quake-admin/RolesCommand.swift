@@ -71,8 +71,7 @@ enum RolesCommand {
           .init("quake-admin roles drop --dry-run", "print the statements"),
           .init("quake-admin roles drop --yes", "drop the roles without a question"),
         ]),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let prefix = arguments.string("prefix") ?? RoleNames.standardPrefix

@@ -16,8 +16,7 @@ enum MigrateCommand {
       .init(
         "quake-admin migrate --database postgresql://db.example.org/quake",
         "migrate another database"),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     try arguments.requireAtMostOne(of: "dry-run", "status")
@@ -89,8 +88,7 @@ enum PostGISCommand {
         "disable", purpose: "remove the view, the index and the column",
         discussion: "The extension stays. No event is lost.",
         examples: [.init("quake-admin postgis disable", "remove the points")]),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     let connection = try DatabaseAccess(arguments, diagnostics).connectToStore()

@@ -52,8 +52,7 @@ enum ServerCommand {
       .init(
         "quake-admin server start --listen", "open TCP on 127.0.0.1 for Grafana, QGIS and pandas"),
       .init("quake-admin server stop", "stop the server"),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     guard !arguments.isTyped("database") else {

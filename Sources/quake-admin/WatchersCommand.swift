@@ -37,8 +37,7 @@ enum WatchersCommand {
     examples: [
       .init("quake-admin watchers", "the lag of each watcher"),
       .init("quake-admin watchers remove old-consumer", "remove a watcher that no longer runs"),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     if arguments.subcommand.last == "remove" { return try remove(arguments, diagnostics) }

@@ -51,8 +51,7 @@ enum SimulateCommand {
       .init("quake-ingest simulate --rate 600 --port 8642", "a feed with ten changes a second"),
       .init(
         "quake-ingest simulate --events 1000000 --output million.geojson", "a large file"),
-    ],
-    exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     Signals.install()

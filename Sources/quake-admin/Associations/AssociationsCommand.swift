@@ -122,8 +122,7 @@ enum AssociationsCommand {
         examples: [
           .init("quake-admin associations settings --time 30s --distance 150", "wider windows")
         ]),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   private static let id = Positional("ID", help: "an event, by any of its ids")
   private static let other = Positional("OTHER", help: "the other event")

@@ -75,8 +75,7 @@ enum ConsumersCommand {
       .init("quake-admin consumers", "the lag of each consumer, and what it owes"),
       .init("quake-admin consumers show pager", "which messages are parked, and why"),
       .init("quake-admin consumers rewind pager --to '2 h ago' --yes", "deliver two hours again"),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   private static let json = Option.flag("json", help: "one JSON object a line")
   private static let found = ValueCompletion.found(by: CompleteCommand.line("consumers"))

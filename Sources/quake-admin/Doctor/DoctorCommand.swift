@@ -34,7 +34,6 @@ enum DoctorCommand {
       .init("quake-admin doctor", "examine the database"),
       .init("quake-admin doctor --quiet || alert", "for a daily check"),
     ],
-    environment: DatabaseAccess.environment,
     exitStatuses: [
       .init(.ok, "no warning and no problem"), .init(.failed, "there is a warning or a problem"),
       .init(.usage),

@@ -111,8 +111,7 @@ enum EventsCommand {
           .init(
             "quake-admin events expire --older-than 30d --source emsc --dry-run", "one catalogue"),
         ]),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     var arguments = arguments

@@ -44,8 +44,7 @@ enum FeedsCommand {
       .init("quake-admin feeds list", "the feeds with their state"),
       .init("quake-admin feeds pause all_hour", "do not poll it until it is resumed"),
       .init("quake-admin feeds forget all_week --yes", "forget a feed that is no longer polled"),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   private static let name = Positional(
     "NAME", .oneOrMore, completion: .found(by: CompleteCommand.line("feeds")),

@@ -76,8 +76,7 @@ enum RegionCommand {
             "centre-lost", help: "do not connect to the centre, which is gone or keeps its slot"),
         ],
         examples: [.init("quake-admin region drop --yes", "end the region without a question")]),
-    ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
     Signals.install()

@@ -41,7 +41,6 @@ struct StatusCommand {
       .init("quake-admin status", "feeds, workers, watchers and the database"),
       .init("quake-admin status --quiet --max-lag 10m || alert", "for monitoring"),
     ],
-    environment: DatabaseAccess.environment,
     exitStatuses: [
       .init(.ok, "no problems"),
       .init(

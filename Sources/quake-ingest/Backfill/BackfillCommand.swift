@@ -57,7 +57,7 @@ struct BackfillCommand {
         "quake-ingest backfill --last 7d --within 300:35.7,-117.6", "a week around Ridgecrest"),
       .init("quake-ingest backfill archive/", "all files in a folder"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment)
 
   /// Options that `import` and `run` have, too. A window is one transaction, and there is no dry run.
   private static let usable = [

@@ -45,7 +45,7 @@ struct ImportCommand {
       .init("quake-ingest import 'feeds/*.geojson' --json", "import all these files"),
       .init("curl -s $URL | quake-ingest import -", "import standard input"),
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment)
 
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics

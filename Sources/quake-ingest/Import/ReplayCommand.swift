@@ -28,7 +28,7 @@ struct ReplayCommand {
     examples: [
       .init("quake-ingest replay snapshots/", "rebuild the history of these days")
     ],
-    environment: DatabaseAccess.environment, exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment)
 
   private let database: DatabaseAccess
   private let diagnostics: Diagnostics

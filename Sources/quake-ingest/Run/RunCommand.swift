@@ -88,8 +88,7 @@ struct RunCommand {
         "poll a query of an event service as feed strong"),
       .init("quake-ingest run --feed simulated", "try it without a network"),
     ],
-    environment: DatabaseAccess.environment + CommandConfiguration.environment + service,
-    exitStatuses: Tool.exitStatuses)
+    environment: DatabaseAccess.environment + CommandConfiguration.environment + service)
 
   private static let service: [Command.Variable] = [
     .init("NOTIFY_SOCKET, WATCHDOG_USEC, ...", "set by systemd; the worker reports its state to it")
