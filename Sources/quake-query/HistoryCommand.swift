@@ -39,19 +39,11 @@ enum HistoryCommand {
     if arguments.flag("count") {
       isEmpty = false
       let count = try request.count(over: connection)
-      try lines.write(text: "\(count)") { json, _ in
-        json.object {
-          $0.member("count", count)
-        }
-      }
+      try lines.writeObject(text: "\(count)") { $0.member("count", count) }
     } else if arguments.flag("codes") {
       try request.codes(over: connection) { code in
         isEmpty = false
-        try lines.write(text: PrintableText.line(code)) { json, _ in
-          json.object {
-            $0.member("code", code)
-          }
-        }
+        try lines.writeObject(text: PrintableText.line(code)) { $0.member("code", code) }
       }
     } else if arguments.flag("transactions") {
       try printTransactions(request, connection, lines) { isEmpty = false }

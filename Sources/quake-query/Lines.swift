@@ -34,6 +34,13 @@ final class Lines {
     }
   }
 
+  /// Writes one line, which is a short object if the user chose JSON.
+  func writeObject(
+    text: @autoclosure () -> String, members: (inout JSONWriter) -> Void
+  ) throws {
+    try write(text: text()) { json, _ in json.object(members) }
+  }
+
   /// Writes a part of a JSON line, which may be longer than the available memory.
   func writePart(
     _ body: (inout JSONWriter, (inout JSONWriter) throws -> Void) throws -> Void
@@ -122,12 +129,5 @@ struct Pager {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     signal(SIGINT, SIG_DFL)
-  }
-}
-
-extension Colour {
-  /// Colour on, if standard output is a terminal that can show it, also through a pager.
-  static var ofStandardOutput: Colour {
-    Colour(for: 1, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
   }
 }

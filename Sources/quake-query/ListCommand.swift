@@ -77,11 +77,7 @@ enum ListCommand {
   ) throws {
     let lines = Lines(arguments)
     let count = try query.count(over: connection)
-    try lines.write(text: "\(count)") { json, _ in
-      json.object {
-        $0.member("count", count)
-      }
-    }
+    try lines.writeObject(text: "\(count)") { $0.member("count", count) }
     try lines.flush()
   }
 
@@ -93,7 +89,7 @@ enum ListCommand {
       return try printJSON(query, columns, over: connection, arguments, onEvent: onEvent)
     }
     return try Pager.run { output -> EventCursor? in
-      let text = ChangeText(colour: .ofStandardOutput)
+      let text = ChangeText(colour: Colour(for: 1))
       if arguments.flag("codes") {
         return try query.read(over: connection) { event in
           onEvent()
@@ -144,11 +140,7 @@ enum ListCommand {
       ? try query.readWithOthers(over: connection, write)
       : try query.read(over: connection) { try write($0, []) }
     if arguments.isGiven("page") {
-      try lines.write(text: "") { json, _ in
-        json.object {
-          $0.member("next", next.map { "\($0)" })
-        }
-      }
+      try lines.writeObject(text: "") { $0.member("next", next.map { "\($0)" }) }
     }
     try lines.flush()
     return next
@@ -180,7 +172,7 @@ struct EventTable {
     table = FittedTable(
       headers + [.text("")], keeping: Set(whole),
       width: Terminal.isTerminal(1) ? Terminal.columns(1) ?? 80 : nil,
-      colour: .ofStandardOutput, output: output)
+      colour: Colour(for: 1), output: output)
   }
 
   /// - Parameter note: Follows the last column.

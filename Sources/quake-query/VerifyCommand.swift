@@ -57,26 +57,22 @@ enum VerifyCommand {
   private static func write(_ gap: HistoryVerification.Gap, _ lines: Lines) throws {
     switch gap {
     case .transactions(let token, let next, let predecessor):
-      try lines.write(
+      try lines.writeObject(
         text:
           "after \(token): the next transaction, \(next), names \(predecessor) as the one before it"
-      ) { json, _ in
-        json.object {
-          $0.member("after", token.description)
-          $0.member("token", next.description)
-          $0.member("predecessor", predecessor)
-        }
+      ) {
+        $0.member("after", token.description)
+        $0.member("token", next.description)
+        $0.member("predecessor", predecessor)
       }
     case .changes(let token, let had, let holds):
-      try lines.write(
+      try lines.writeObject(
         text:
           "in \(token): the transaction had \(Readable.count(Int(had), "change")), the history holds \(holds)"
-      ) { json, _ in
-        json.object {
-          $0.member("token", token.description)
-          $0.member("changes", had)
-          $0.member("held", holds)
-        }
+      ) {
+        $0.member("token", token.description)
+        $0.member("changes", had)
+        $0.member("held", holds)
       }
     }
   }
@@ -87,19 +83,17 @@ enum VerifyCommand {
     let unlinked =
       walk.unlinked > 0
       ? "; \(Readable.count(Int(walk.unlinked))) of them do not name the one before" : ""
-    try lines.write(
+    try lines.writeObject(
       text: """
         checked \(Readable.count(Int(walk.transactions), "transaction")) after \(walk.start) up to \(walk.end)\
         \(unlinked): \(gaps == 0 ? "nothing is missing" : Readable.count(gaps, "gap"))
         """
-    ) { json, _ in
-      json.object {
-        $0.member("after", walk.start.description)
-        $0.member("up_to", walk.end.description)
-        $0.member("transactions", walk.transactions)
-        $0.member("unlinked", walk.unlinked)
-        $0.member("gaps", Int64(gaps))
-      }
+    ) {
+      $0.member("after", walk.start.description)
+      $0.member("up_to", walk.end.description)
+      $0.member("transactions", walk.transactions)
+      $0.member("unlinked", walk.unlinked)
+      $0.member("gaps", Int64(gaps))
     }
   }
 }

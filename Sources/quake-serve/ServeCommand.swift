@@ -252,9 +252,7 @@ struct ServeCommand {
     let server = try EventServer(
       settings, onAccess: { if logsAccess { log.write($0) } },
       onFailure: { log.failed($0, $1) }, onNotice: { log.write($0) })
-    let manager = ServiceManager(
-      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
-      watched: Environment.value("WATCHDOG_PID"))
+    let manager = ServiceManager()
     diagnostics.note(
       "serving on http://\(server.address)", fields: ["address": .text("\(server.address)")])
     if let address = server.metricsAddress {

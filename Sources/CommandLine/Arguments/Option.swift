@@ -43,51 +43,32 @@ package struct Option: Sendable, Equatable {
   package let name: String
   /// The one-letter name, if it has one. It must not be a digit, which the parser would take for a negative
   /// number.
-  package let short: Character?
+  package private(set) var short: Character?
   /// Its description, as a phrase without a full stop.
   package let help: String
   /// Whether it may be given more than once.
-  package let isRepeatable: Bool
+  package private(set) var isRepeatable = false
   /// The default, as the help shows it. The program, not the parser, applies it.
-  package let defaultText: String?
+  package private(set) var defaultText: String?
   /// The completions that a shell offers for the value.
-  package let completion: ValueCompletion
+  package private(set) var completion = ValueCompletion.none
   /// Whether a configuration file can give it.
   package private(set) var isConfigurable = true
   let kind: Kind
 
-  private init(
-    name: String, short: Character?, help: String, isRepeatable: Bool, defaultText: String?,
-    completion: ValueCompletion, kind: Kind
-  ) {
-    self.name = name
-    self.short = short
-    self.help = help
-    self.isRepeatable = isRepeatable
-    self.defaultText = defaultText
-    self.completion = completion
-    self.kind = kind
-  }
-
   /// An option without a value: `--json`.
   package static func flag(
-    _ name: String, short: Character? = nil, repeatable: Bool = false, help: String
+    _ name: String, short: Character? = nil, help: String
   ) -> Option {
-    Option(
-      name: name, short: short, help: help, isRepeatable: repeatable, defaultText: nil,
-      completion: .none, kind: .flag)
+    Option(name: name, short: short, help: help, kind: .flag)
   }
 
   /// An option that `--name` turns on and `--no-name` turns off.
   ///
   /// The help shows the form that changes the default: `--no-migrate` if it is on `initially`; both forms if
   /// that is nil, because the program decides.
-  package static func toggle(
-    _ name: String, short: Character? = nil, initially: Bool?, help: String
-  ) -> Option {
-    Option(
-      name: name, short: short, help: help, isRepeatable: false, defaultText: nil,
-      completion: .none, kind: .toggle(initially: initially))
+  package static func toggle(_ name: String, initially: Bool?, help: String) -> Option {
+    Option(name: name, help: help, kind: .toggle(initially: initially))
   }
 
   /// An option with a value: `--limit N`.
@@ -105,11 +86,9 @@ package struct Option: Sendable, Equatable {
   /// The next word is its value unless it begins with a dash, so only commands without arguments and
   /// subcommands can have such an option.
   package static func optionalValue(
-    _ name: String, _ placeholder: String, completion: ValueCompletion = .none, help: String
+    _ name: String, _ placeholder: String, help: String
   ) -> Option {
-    Option(
-      name: name, short: nil, help: help, isRepeatable: false, defaultText: nil,
-      completion: completion, kind: .optionalValue(placeholder: placeholder))
+    Option(name: name, help: help, kind: .optionalValue(placeholder: placeholder))
   }
 
   /// The same option, which a configuration file cannot give.

@@ -191,7 +191,7 @@ extension ParsedArguments {
   package func double(
     _ name: String, in range: some ValueRange<Double>
   ) throws(UsageError) -> Double? {
-    try number(name, range: range.text(Self.plain), kind: "a number") { text in
+    try number(name, range: range.text(Readable.shortest), kind: "a number") { text in
       Self.finite(text).flatMap { range.contains($0) ? $0 : nil }
     }
   }
@@ -303,11 +303,6 @@ extension ParsedArguments {
       let value = Double(text), value.isFinite
     else { return nil }
     return value
-  }
-
-  private static func plain(_ value: Double) -> String {
-    let text = "\(value)"
-    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }
 

@@ -32,8 +32,8 @@ extension CommandPath {
 
   /// The help for a person who types the name of a tool alone, or no subcommand: examples first, then the
   /// commands.
-  func shortHelp(width: Int = 80) -> String {
-    var page = HelpPage(width: width)
+  func shortHelp() -> String {
+    var page = HelpPage(width: 80)
     page.paragraph("\(title): \(command.purpose)")
     let subcommands = command.shownSubcommands
     page.examples(

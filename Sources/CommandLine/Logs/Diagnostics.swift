@@ -100,8 +100,7 @@ package struct Diagnostics: Sendable {
 
   /// Applies ``ColourChoice`` anew, after a configuration file has been read.
   package mutating func choosePreferredColour() {
-    colour = Colour(
-      for: descriptor, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
+    colour = Colour(for: descriptor)
   }
 
   /// Reports an error.
@@ -322,8 +321,8 @@ struct LogTime {
     var clock = seconds
     var parts = tm()
     gmtime_r(&clock, &parts)
-    return "\(MomentText.pad(parts.tm_year + 1900, 4))-\(MomentText.pad(parts.tm_mon + 1))"
-      + "-\(MomentText.pad(parts.tm_mday))T\(Self.clock(parts)).\(MomentText.pad(Int32(milliseconds), 3))Z"
+    let fraction = MomentText.pad(Int32(milliseconds), 3)
+    return "\(MomentText.date(parts))T\(MomentText.clock(parts)).\(fraction)Z"
   }
 
   /// `12:30:05`, in the local time zone.
@@ -331,10 +330,6 @@ struct LogTime {
     var clock = seconds
     var parts = tm()
     localtime_r(&clock, &parts)
-    return Self.clock(parts)
-  }
-
-  private static func clock(_ parts: tm) -> String {
-    "\(MomentText.pad(parts.tm_hour)):\(MomentText.pad(parts.tm_min)):\(MomentText.pad(parts.tm_sec))"
+    return MomentText.clock(parts)
   }
 }

@@ -14,7 +14,14 @@ package final class ServiceManager {
   private let tick: Duration?
   private var due: Duration
 
-  /// A service manager as the environment describes it.
+  /// The service manager that the process's environment describes.
+  package convenience init() {
+    self.init(
+      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
+      watched: Environment.value("WATCHDOG_PID"))
+  }
+
+  /// A service manager as these variables describe it.
   ///
   /// - Parameters:
   ///   - socket: `NOTIFY_SOCKET`: the path of a socket, or `@` and an abstract name; nil, or any other text,
@@ -55,14 +62,14 @@ package final class ServiceManager {
   }
 
   /// Like `Signals.wait`, but feeds the watchdog meanwhile.
-  package func wait(forReadable descriptor: Int32 = -1, timeout: Duration) -> Bool {
+  package func wait(timeout: Duration) -> Bool {
     let end = MonotonicClock.now() + timeout
     while true {
       alive()
       let begun = MonotonicClock.now()
       let rest = max(.zero, end - begun)
       let slice = tick == nil ? rest : min(rest, max(.zero, due - begun))
-      if Signals.wait(forReadable: descriptor, timeout: slice) { return true }
+      if Signals.wait(timeout: slice) { return true }
       // A wait that ended early was ended by a signal.
       if slice == rest || MonotonicClock.now() - begun < slice { return false }
     }

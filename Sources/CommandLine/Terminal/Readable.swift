@@ -127,9 +127,15 @@ package enum MomentText {
     var parts = tm()
     let isLocal = usesLocalTime
     if isLocal { localtime_r(&seconds, &parts) } else { gmtime_r(&seconds, &parts) }
-    let date = "\(pad(parts.tm_year + 1900, 4))-\(pad(parts.tm_mon + 1))-\(pad(parts.tm_mday))"
-    let time = "\(pad(parts.tm_hour)):\(pad(parts.tm_min)):\(pad(parts.tm_sec))"
-    return "\(date)T\(time)" + (isLocal ? offset(parts.tm_gmtoff / 60) : "Z")
+    return "\(date(parts))T\(clock(parts))" + (isLocal ? offset(parts.tm_gmtoff / 60) : "Z")
+  }
+
+  static func date(_ parts: tm) -> String {
+    "\(pad(parts.tm_year + 1900, 4))-\(pad(parts.tm_mon + 1))-\(pad(parts.tm_mday))"
+  }
+
+  static func clock(_ parts: tm) -> String {
+    "\(pad(parts.tm_hour)):\(pad(parts.tm_min)):\(pad(parts.tm_sec))"
   }
 
   /// `Z`, or the difference to UTC: `+01:00`.

@@ -60,6 +60,12 @@ package struct Colour: Sendable, Equatable {
       }
   }
 
+  /// Colour on, if the descriptor and the environment allow it.
+  package init(for descriptor: Int32) {
+    self.init(
+      for: descriptor, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
+  }
+
   package func apply(_ styles: TextStyle..., to text: String) -> String {
     apply(styles, to: text)
   }

@@ -48,31 +48,52 @@ package struct TextTable: Sendable {
   /// Adds a row of plain cells.
   package mutating func add(_ cells: [String]) { add(cells.map { Cell($0) }) }
 
-  /// The table as lines of text, the header first; plain unless `colour` is enabled.
-  package func render(colour: Colour = Colour(isEnabled: false)) -> String {
-    let widths = columns.indices.map { column in
+  /// The table as lines of plain text, the header first.
+  package func render() -> String {
+    let widths = Self.widths(of: columns, rows)
+    return ([columns.map { Cell($0.header) }] + rows).map { cells in
+      Self.line(cells, columns, widths, within: nil, Colour(isEnabled: false)) + "\n"
+    }.joined()
+  }
+
+  fileprivate static let gap = 2
+
+  fileprivate static func widths(of columns: [Column], _ rows: [[Cell]]) -> [Int] {
+    columns.indices.map { column in
       rows.reduce(DisplayWidth.of(columns[column].header)) {
         max($0, DisplayWidth.of($1[column].text))
       }
     }
-    let header = columns.map { Cell($0.header, .bold) }
-    return ([header] + rows).map { line($0, widths, colour) }.joined()
   }
 
-  private func line(_ cells: [Cell], _ widths: [Int], _ colour: Colour) -> String {
+  /// A row as a line, without spaces at its end.
+  ///
+  /// - Parameter lineWidth: The columns of the terminal, to which cells are cut; nil: nothing is cut.
+  fileprivate static func line(
+    _ cells: [Cell], _ columns: [Column], _ widths: [Int], within lineWidth: Int?, _ colour: Colour
+  ) -> String {
     var line = ""
-    var pending = 0  // spaces before the next cell, so that no line ends with spaces
-    for (index, cell) in cells.enumerated() {
-      let padding = widths[index] - DisplayWidth.of(cell.text)
-      let isRight = columns[index].isRightAligned
-      if isRight { pending += padding }
-      if !cell.text.isEmpty {
-        line += String(repeating: " ", count: pending) + colour.apply(cell.styles, to: cell.text)
-        pending = 0
+    var position = 0  // columns of the terminal that the line has so far
+    var wanted = 0  // where the present cell begins
+    for (index, cell) in cells.prefix(columns.count).enumerated() {
+      let width = widths[index]
+      var text = cell.text
+      if lineWidth != nil { text = DisplayWidth.cut(text, to: width) }
+      let size = DisplayWidth.of(text)
+      let start = wanted + (columns[index].isRightAligned ? max(0, width - size) : 0)
+      if let lineWidth, start + size > lineWidth {
+        // Too many columns for this terminal: the line ends where the terminal's does.
+        text = DisplayWidth.cut(text, to: max(0, lineWidth - start))
+        guard !text.isEmpty else { break }
       }
-      pending += (isRight ? 0 : padding) + 2
+      if !text.isEmpty {
+        let spaces = max(index > 0 ? 1 : 0, start - position)
+        line += String(repeating: " ", count: spaces) + colour.apply(cell.styles, to: text)
+        position += spaces + DisplayWidth.of(text)
+      }
+      wanted += width + gap
     }
-    return line + "\n"
+    return line
   }
 }
 
@@ -94,7 +115,6 @@ package struct FittedTable {
   private static let sample = 500
   /// The least width that a column of text is cut to.
   private static let leastWidth = 8
-  private static let gap = 2
 
   /// A table on `output`.
   ///
@@ -128,11 +148,7 @@ package struct FittedTable {
   }
 
   private mutating func writeWaiting() throws(OutputError) {
-    widths = columns.indices.map { column in
-      waiting.reduce(DisplayWidth.of(columns[column].header)) {
-        max($0, DisplayWidth.of($1[column].text))
-      }
-    }
+    widths = TextTable.widths(of: columns, waiting)
     fitWidths()
     try write(columns.map { TextTable.Cell($0.header, .bold) })
     for row in waiting { try write(row) }
@@ -148,7 +164,7 @@ package struct FittedTable {
 
   private mutating func narrow(_ texts: [Int]) {
     guard let lineWidth else { return }
-    while widths.reduce(Self.gap * (widths.count - 1), +) > lineWidth {
+    while widths.reduce(TextTable.gap * (widths.count - 1), +) > lineWidth {
       guard let widest = texts.max(by: { widths[$0] < widths[$1] }),
         widths[widest] > Self.leastWidth
       else { return }
@@ -157,28 +173,7 @@ package struct FittedTable {
   }
 
   private func write(_ cells: [TextTable.Cell]) throws(OutputError) {
-    var line = ""
-    var position = 0  // columns of the terminal that the line has so far
-    var wanted = 0  // where the present cell begins
-    for (index, cell) in cells.prefix(columns.count).enumerated() {
-      let width = widths[index]
-      var text = cell.text
-      if lineWidth != nil { text = DisplayWidth.cut(text, to: width) }
-      let size = DisplayWidth.of(text)
-      let start = wanted + (columns[index].isRightAligned ? max(0, width - size) : 0)
-      if let lineWidth, start + size > lineWidth {
-        // Too many columns for this terminal: the line ends where the terminal's does.
-        text = DisplayWidth.cut(text, to: max(0, lineWidth - start))
-        guard !text.isEmpty else { break }
-      }
-      if !text.isEmpty {
-        let spaces = max(index > 0 ? 1 : 0, start - position)
-        line += String(repeating: " ", count: spaces) + colour.apply(cell.styles, to: text)
-        position += spaces + DisplayWidth.of(text)
-      }
-      wanted += width + Self.gap
-    }
-    try output.writeLine(line)
+    try output.writeLine(TextTable.line(cells, columns, widths, within: lineWidth, colour))
   }
 }
 

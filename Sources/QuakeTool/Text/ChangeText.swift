@@ -29,9 +29,7 @@ package struct ChangeText: Sendable {
   ///
   /// - Parameter isRelative: Whether a terminal shows origin times as `12 min ago`; otherwise they are in UTC.
   package init(for output: StandardOutput, isRelative: Bool = false) {
-    colour = Colour(
-      for: output.descriptor, noColor: Environment.value("NO_COLOR"),
-      term: Environment.value("TERM"))
+    colour = Colour(for: output.descriptor)
     let isTerminal = Terminal.isTerminal(output.descriptor)
     terminal = isTerminal ? output.descriptor : nil
     self.isRelative = isRelative && isTerminal

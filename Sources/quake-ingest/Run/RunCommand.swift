@@ -202,9 +202,7 @@ struct RunCommand {
     if !settings.importing.mixesSimulated { try checkSimulated(references, over: connection) }
     var simulator: SimulatedFeedServer?
     defer { simulator?.stop() }
-    let service = ServiceManager(
-      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
-      watched: Environment.value("WATCHDOG_PID"))
+    let service = ServiceManager()
     let context = PollContext(settings, service: service, diagnostics: diagnostics)
     var polled: [PolledFeed] = []
     for (feed, reference) in zip(feeds, references) {

@@ -37,7 +37,7 @@ struct GroupOutput {
         key.name == "magnitude" ? .number(key.name) : .text(key.name)
       var table = FittedTable(
         [first] + names.map { TextTable.Column.number($0) },
-        width: Terminal.isTerminal(1) ? Terminal.columns(1) ?? 80 : nil, colour: .ofStandardOutput,
+        width: Terminal.isTerminal(1) ? Terminal.columns(1) ?? 80 : nil, colour: Colour(for: 1),
         output: output)
       try query.groups(by: key, of: column, everyType: everyType, over: connection) { group in
         count += 1

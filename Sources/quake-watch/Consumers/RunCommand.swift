@@ -53,9 +53,7 @@ struct RunCommand {
       return .ok
     }
     Signals.install()
-    let service = ServiceManager(
-      socket: Environment.value("NOTIFY_SOCKET"), watchdog: Environment.value("WATCHDOG_USEC"),
-      watched: Environment.value("WATCHDOG_PID"))
+    let service = ServiceManager()
     var diagnostics = diagnostics
     diagnostics.form = .log
     let loop = try ConsumerLoop(

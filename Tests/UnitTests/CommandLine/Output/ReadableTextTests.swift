@@ -31,12 +31,8 @@ import Testing
   }
 
   @Test func stylesAreAppliedOnlyWithColour() {
-    var table = TextTable([.text("A"), .text("B")])
-    table.add([TextTable.Cell("red", .red), "x"])
-    #expect(table.render() == "A    B\nred  x\n")
-    #expect(
-      table.render(colour: Colour(isEnabled: true))
-        == "\u{1B}[1mA\u{1B}[0m    \u{1B}[1mB\u{1B}[0m\n\u{1B}[31mred\u{1B}[0m  x\n")
+    #expect(Colour(isEnabled: false).apply(.red, to: "red") == "red")
+    #expect(Colour(isEnabled: true).apply(.red, to: "red") == "\u{1B}[31mred\u{1B}[0m")
   }
 
   @Test func onlyATerminalIsColoured() throws {

@@ -48,16 +48,6 @@ extension TerminalTests {
       }
     }
 
-    @Test func aReadableDescriptorEndsTheWait() throws {
-      let folder = try TemporaryFolder()
-      let socket = try NotifySocket(folder.path + "/notify")
-      let service = ServiceManager(socket: socket.name, watchdog: "2000000")
-      let pipe = try Pipe()
-      _ = write(pipe.writeEnd, "x", 1)
-      #expect(service.wait(forReadable: pipe.readEnd, timeout: .seconds(30)))
-      #expect(socket.message(within: .zero) == "WATCHDOG=1")
-    }
-
     @Test func itIgnoresTheWatchdogOfAnotherProcess() throws {
       let folder = try TemporaryFolder()
       let socket = try NotifySocket(folder.path + "/notify")
