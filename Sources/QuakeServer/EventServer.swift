@@ -81,10 +81,10 @@ package final class EventServer: Sendable {
     _ onFailure: @escaping @Sendable (String, any Error) -> Void
   ) -> RequestObserver {
     RequestObserver(
-      onCompleted: { request in
+      completed: { request in
         metrics.add(request)
         onAccess(request)
-      }, onFailed: { onFailure($0.target, $1) })
+      }, failed: { onFailure($0.target, $1) })
   }
 
   private static func service(

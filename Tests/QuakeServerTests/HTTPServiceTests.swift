@@ -89,7 +89,7 @@ import Testing
     return HTTPService(
       table: RouteTable(routes), settings: .init(), limits: AddressLimits(.init()), pool: pool,
       tokens: AccessTokens(),
-      observer: RequestObserver(onCompleted: { _ in }, onFailed: { _, _ in }),
+      observer: RequestObserver(completed: { _ in }, failed: { _, _ in }),
       newestToken: NewestToken())
   }
 

@@ -11,16 +11,12 @@ extension APIService {
 
   private static let historyOptions: [Option] =
     HistoryQueryOptions.selection + [
-      .value("limit", "N", default: "\(mostChanges)", help: "at most N changes; by default 1000"),
+      .value("limit", "N", help: "at most N changes; by default \(usualChanges)"),
       .value("page", "CURSOR", help: "the page after this cursor"),
     ]
 
   var historyRoute: Route {
-    var parameters = APIParameters.describe(Self.historyOptions)
-    if let limit = parameters.firstIndex(where: { $0.name == "limit" }) {
-      parameters[limit].summary = "at most N changes; by default \(Self.usualChanges)"
-    }
-    return Route(
+    Route(
       method: .get, path: "/v1/history",
       operation: Operation(
         "listChanges", "committed changes, in commit order", tag: "history",
@@ -30,7 +26,7 @@ extension APIService {
           event if the event met it before or after the change. If there are more changes, the header \
           `Link` has the address of the next page; `next` is its cursor, else null.
           """,
-        parameters: parameters,
+        parameters: APIParameters.describe(Self.historyOptions, limit: Self.mostChanges),
         answers: [
           .init(
             200, "The changes. `Link` has the next page (rel=\"next\").", [Self.json],
@@ -112,21 +108,13 @@ extension APIService {
       "from", "TOKEN|NUMBER|TIME",
       help: "a token, a transaction's number or a time; 0 is the start of the history"),
     .value("to", "TOKEN|NUMBER|TIME", help: "the same; by default now"),
-    .value(
-      "limit", "N", default: "\(mostDifferences)", help: "at most N differences; by default 1000"),
+    .value("limit", "N", help: "at most N differences; by default \(usualDifferences)"),
     .value("page", "CURSOR", help: "the page after this cursor"),
   ]
 
   var differenceRoute: Route {
-    var parameters = APIParameters.describe(Self.differenceOptions)
-    for index in parameters.indices {
-      switch parameters[index].name {
-      case "from": parameters[index].isRequired = true
-      case "limit":
-        parameters[index].summary = "at most N differences; by default \(Self.usualDifferences)"
-      default: break
-      }
-    }
+    var parameters = APIParameters.describe(Self.differenceOptions, limit: Self.mostDifferences)
+    parameters[0].isRequired = true  // from
     return Route(
       method: .get, path: "/v1/diff",
       operation: Operation(

@@ -47,7 +47,7 @@ struct FeatureWriter {
       try writer.drain { try document.write($0) }
     }
     try document.write("\n")
-    return try document.finish()
+    return document.finish()
   }
 
   /// Adds an event.
@@ -97,6 +97,6 @@ struct FeatureWriter {
       try json.withBytes { try document.write($0) }
     }
     try head.fill(count, in: &document)
-    return try document.finish()
+    return document.finish()
   }
 }

@@ -207,7 +207,11 @@ final class HTTPService: Sendable {
       }
     case .query(let handler):
       if let kept = keptAnswer(request, match.route) { return kept }
-      if wait() { query(request, match, handler, arrived: arrived, later: later) }
+      guard wait() else { return nil }
+      query(
+        Waiting(
+          request: request, match: match, arrived: arrived, owner: limits.owner(request.client),
+          later: later), handler)
       return nil
     case .later(let handler):
       guard wait() else { return nil }
@@ -233,17 +237,6 @@ final class HTTPService: Sendable {
       let kept = cache.answer(key, token: token, notOlderThan: age)
     else { return nil }
     return complete(kept, request, route)
-  }
-
-  private func query(
-    _ request: Request, _ match: RouteTable.Match,
-    _ handler: @escaping @Sendable (Request, QueryContext) throws -> Response,
-    arrived: Timestamp, later: @escaping @Sendable (Response) -> Void
-  ) {
-    query(
-      Waiting(
-        request: request, match: match, arrived: arrived, owner: limits.owner(request.client),
-        later: later), handler)
   }
 
   private func query(
@@ -434,21 +427,9 @@ final class OpenConnections: Sendable {
 }
 
 /// Reports requests to the access log, the log of failures and the metrics.
-final class RequestObserver: Sendable {
-  private let onCompleted: @Sendable (EventServer.AccessRecord) -> Void
-  private let onFailed: @Sendable (Request, any Error) -> Void
-
-  init(
-    onCompleted: @escaping @Sendable (EventServer.AccessRecord) -> Void,
-    onFailed: @escaping @Sendable (Request, any Error) -> Void
-  ) {
-    self.onCompleted = onCompleted
-    self.onFailed = onFailed
-  }
-
+struct RequestObserver: Sendable {
   /// A request has ended.
-  func completed(_ request: EventServer.AccessRecord) { onCompleted(request) }
-
+  let completed: @Sendable (EventServer.AccessRecord) -> Void
   /// A handler has thrown an error whose cause the client's answer leaves out.
-  func failed(_ request: Request, _ error: any Error) { onFailed(request, error) }
+  let failed: @Sendable (Request, any Error) -> Void
 }

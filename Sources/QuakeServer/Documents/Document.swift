@@ -62,7 +62,7 @@ final class Document: Sendable {
       try gzip.compress(part) { try writer.write($0) }
     }
     try gzip.finish { try writer.write($0) }
-    let made = try writer.finish()
+    let made = writer.finish()
     compressed.withLock { $0 = made }
   }
 
@@ -92,7 +92,7 @@ struct CountedHead {
   init(
     _ head: DocumentHead, most: Int64?, in document: inout DocumentWriter,
     makeWriter: @escaping () -> any EventWriter
-  ) throws(HTTPError) {
+  ) throws {
     self.head = head
     self.head.count = Int(most ?? 999_999_999)
     self.makeWriter = makeWriter
@@ -101,7 +101,7 @@ struct CountedHead {
     try document.write(bytes)
   }
 
-  mutating func fill(_ count: Int, in document: inout DocumentWriter) throws(HTTPError) {
+  mutating func fill(_ count: Int, in document: inout DocumentWriter) throws {
     head.count = count
     try document.replace(range, with: Self.text(of: head, makeWriter()))
   }

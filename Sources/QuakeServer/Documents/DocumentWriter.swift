@@ -34,7 +34,7 @@ struct DocumentWriter {
   /// Appends bytes. Parts of 64 KiB and more are best.
   ///
   /// - Throws: `HTTPError` 413 if the document becomes too long, 503 if it cannot be stored.
-  mutating func write(_ part: UnsafeRawBufferPointer) throws(HTTPError) {
+  mutating func write(_ part: UnsafeRawBufferPointer) throws {
     size += part.count
     guard size <= limit else {
       throw HTTPError(
@@ -49,17 +49,14 @@ struct DocumentWriter {
     guard bytes.count > Self.memoryLimit else { return }
     try space.check(size)
     let file = try TemporaryFile()
-    try Self.move(&bytes, to: file)
+    try bytes.withUnsafeBytes { try file.write($0) }
+    bytes = []
     self.file = file
   }
 
   /// Appends bytes.
-  mutating func write(_ bytes: [UInt8]) throws(HTTPError) {
-    var failure: HTTPError?
-    bytes.withUnsafeBytes { part in
-      do throws(HTTPError) { try write(part) } catch { failure = error }
-    }
-    if let failure { throw failure }
+  mutating func write(_ bytes: [UInt8]) throws {
+    try bytes.withUnsafeBytes { try write($0) }
   }
 
   /// Replaces bytes that were written before, such as a number that was not known yet.
@@ -67,34 +64,23 @@ struct DocumentWriter {
   /// - Parameters:
   ///   - range: What is replaced; it must have been written.
   ///   - part: No more bytes than these. If they are fewer, spaces follow them in a file, whose rest cannot move.
-  mutating func replace(_ range: Range<Int>, with part: [UInt8]) throws(HTTPError) {
+  mutating func replace(_ range: Range<Int>, with part: [UInt8]) throws {
     precondition(range.upperBound <= size && part.count <= range.count, "replaces other bytes")
     var part = part
     if file != nil { part += Array(repeating: 0x20, count: range.count - part.count) }
-    var failure: HTTPError?
-    part.withUnsafeBytes { part in
+    try part.withUnsafeBytes { part in
       hash.add(part)
-      do throws(HTTPError) { try file?.write(part, at: range.lowerBound) } catch { failure = error }
+      try file?.write(part, at: range.lowerBound)
     }
-    if let failure { throw failure }
     guard file == nil else { return }
     bytes.replaceSubrange(range, with: part)
     size = bytes.count
   }
 
-  private static func move(_ bytes: inout [UInt8], to file: TemporaryFile) throws(HTTPError) {
-    var failure: HTTPError?
-    bytes.withUnsafeBytes { part in
-      do throws(HTTPError) { try file.write(part) } catch { failure = error }
-    }
-    if let failure { throw failure }
-    bytes = []
-  }
-
   /// Appends text.
-  mutating func write(_ text: String) throws(HTTPError) { try write(Array(text.utf8)) }
+  mutating func write(_ text: String) throws { try write(Array(text.utf8)) }
 
-  consuming func finish() throws(HTTPError) -> Document {
+  consuming func finish() -> Document {
     Document(
       file.map { .file($0) } ?? .bytes(bytes), size: size, contentType: contentType,
       hash: hash.value, coding: coding, space: space)
@@ -178,8 +164,8 @@ final class JSONDocument {
   /// The bytes that are collected before they are handed over.
   private static let partSize = 64 << 10
 
-  init(contentType: String = "application/json") {
-    writer = DocumentWriter(contentType: contentType, limit: Self.limit)
+  init() {
+    writer = DocumentWriter(contentType: "application/json", limit: Self.limit)
   }
 
   /// Empties a writer, in the middle of a value or between two.
@@ -203,7 +189,7 @@ final class JSONDocument {
   func finish() throws -> Document {
     json.newline()
     try drain(&json)
-    return try writer.finish()
+    return writer.finish()
   }
 
   /// A short document as an answer.

@@ -182,7 +182,7 @@ struct EventDocument {
     writer.end()
     try writer.drain { try document.write($0) }
     try counted?.fill(count, in: &document)
-    return (try document.finish(), count)
+    return (document.finish(), count)
   }
 }
 

@@ -179,7 +179,7 @@ extension Operation.Parameter {
 
   /// The schema; the server accepts no control character in a text, and a path no further slash.
   private var plainSchema: Operation.Schema {
-    guard case .string(nil, nil) = schema else { return schema }
+    guard case .string(nil) = schema else { return schema }
     let isInPath = place == .path
     return .string(
       pattern: "^[^\(APIParameters.control)\(isInPath ? "/" : "")]\(isInPath ? "+" : "*")$")
@@ -190,7 +190,7 @@ extension Operation.Schema {
   /// Whether a list is sent as several parameters of the name; nil: it is no list.
   fileprivate var explodes: Bool? {
     switch self {
-    case .list, .words, .texts, .numbers: false
+    case .words, .texts, .numbers: false
     case .repeated: true
     default: nil
     }
@@ -200,11 +200,8 @@ extension Operation.Schema {
   fileprivate func write(to json: inout JSONWriter) {
     json.object { json in
       switch self {
-      case .string(let format, let pattern):
+      case .string(let pattern):
         json.type("string")
-        if let format {
-          json.member("format", format)
-        }
         if let pattern { json.pattern(pattern) }
       case .choice(let words):
         json.type("string")
@@ -221,7 +218,6 @@ extension Operation.Schema {
         json.type("number")
         if let range { json.bounds(range) }
       case .boolean: json.type("boolean")
-      case .list: json.items { $0.type("string") }
       case .words(let words):
         json.items { json in
           json.type("string")
@@ -243,7 +239,7 @@ extension Operation.Schema {
     case .integer: json.integer(Int(example) ?? 0)
     case .number: json.double(Double(example))
     case .boolean: json.bool(example == "true")
-    case .list, .words, .texts:
+    case .words, .texts:
       json.array { json in for word in example.split(separator: ",") { json.string(String(word)) } }
     case .repeated: json.array { $0.string(example) }
     case .numbers:

@@ -58,14 +58,11 @@ struct Operation: Sendable {
 
   /// The values of a parameter.
   enum Schema: Sendable {
-    /// Text; `format` is one of OpenAPI's, such as `date-time`.
-    case string(format: String? = nil, pattern: String? = nil)
+    case string(pattern: String? = nil)
     case choice([String])
     case integer(ClosedRange<Int>? = nil)
     case number(ClosedRange<Double>? = nil)
     case boolean
-    /// Values with commas between them.
-    case list
     /// Words with commas between them, each one of these.
     case words([String])
     /// Texts with commas between them, each of which matches a pattern.

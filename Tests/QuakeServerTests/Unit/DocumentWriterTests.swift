@@ -9,7 +9,7 @@ import Testing
     try writer.write("[12345]")
     try writer.write(String(repeating: "x", count: size))
     try writer.replace(1..<6, with: Array("9".utf8))
-    let document = try writer.finish()
+    let document = writer.finish()
     var bytes: [UInt8] = []
     try document.withParts { bytes += $0 }
     #expect(bytes.count == document.size)
@@ -24,7 +24,7 @@ import Testing
     func made(_ size: Int) throws -> Document {
       var writer = DocumentWriter(contentType: "text/plain", space: space)
       for _ in 0..<(size >> 16) { try writer.write([UInt8](repeating: 65, count: 1 << 16)) }
-      return try writer.finish()
+      return writer.finish()
     }
     var first: Document? = try made(600 << 10)
     #expect(throws: HTTPError.self) { try made(600 << 10) }
