@@ -1,5 +1,6 @@
 import CommandLine
 import Glibc
+import QuakeTool
 
 /// The machine that the figures are from.
 enum Machine {
@@ -103,18 +104,7 @@ enum ProcFile {
 
   /// The contents, or nil if there is no such file.
   static func text(_ name: String) -> String? {
-    let descriptor = open("/proc/" + name, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-      while true {
-        let count = read(descriptor, buffer.baseAddress, buffer.count)
-        guard count > 0 else { return }
-        bytes.append(contentsOf: buffer.prefix(count))
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    ProcessFigures.contents(of: "/proc/" + name)
   }
 
   static func lines(_ name: String) -> [Substring] {

@@ -321,14 +321,13 @@ struct ServerParts: Sendable {
   func write(to text: inout PrometheusText) {
     text.buildInfo()
     metrics.write(to: &text)
-    text.single(
-      "quake_ready", .gauge, "Whether the server reaches the database and follows it.",
+    text.gauge(
+      "quake_ready", "Whether the server reaches the database and follows it.",
       unreadiness == nil ? 1 : 0)
-    text.single(
-      "quake_http_connections", .gauge, "Open connections of clients.",
-      Double(connections.count))
-    text.single(
-      "quake_query_queue", .gauge, "Requests that wait for a connection to the database.",
+    text.gauge(
+      "quake_http_connections", "Open connections of clients.", Double(connections.count))
+    text.gauge(
+      "quake_query_queue", "Requests that wait for a connection to the database.",
       Double(pool.waiting))
     streams.write(to: &text)
     ProcessFigures.write(to: &text)

@@ -17,13 +17,8 @@ package struct Failure {
   private let statement: String?
 
   package init(
-    _ status: ExitStatus, _ message: String, detail: String? = nil, hint: String? = nil
-  ) {
-    self.init(status, message, detail: detail, hint: hint, statement: nil)
-  }
-
-  private init(
-    _ status: ExitStatus, _ message: String, detail: String?, hint: String?, statement: String?
+    _ status: ExitStatus, _ message: String, detail: String? = nil, hint: String? = nil,
+    statement: String? = nil
   ) {
     self.status = status
     self.statement = statement

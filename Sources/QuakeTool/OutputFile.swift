@@ -16,18 +16,21 @@ package struct AtomicFile {
     self.path = path
   }
 
-  /// The reason why the file cannot be written.
+  /// The reason why the file cannot be written or read.
   package enum SystemError: Error, CustomStringConvertible {
     /// The system refused, with this error number.
     case refused(Int32)
     /// The path is a pipe, a device or a folder, which must not be replaced.
     case notAFile
+    /// Every user may create files in the folder, and another user created this one.
+    case foreign
 
     /// In a few words.
     package var description: String {
       switch self {
       case .refused(let code): String(cString: strerror(code))
       case .notAFile: "it is not a regular file"
+      case .foreign: "another user created it, in a folder to which all users may write"
       }
     }
   }
@@ -109,27 +112,8 @@ package struct AtomicFile {
 }
 
 extension AtomicFile {
-  /// The reason why the contents cannot be read.
-  package enum ReadingError: Error, CustomStringConvertible {
-    /// The system refused, with this error number.
-    case refused(Int32)
-    /// The path is a pipe, a device or a folder.
-    case notAFile
-    /// Every user may create files in the folder, and another user created this one.
-    case foreign
-
-    /// In a few words.
-    package var description: String {
-      switch self {
-      case .refused(let code): String(cString: strerror(code))
-      case .notAFile: "it is not a regular file"
-      case .foreign: "another user created it, in a folder to which all users may write"
-      }
-    }
-  }
-
   /// Reads the first `count` bytes; nil if there is no file. It never blocks.
-  package func read(atMost count: Int) throws(ReadingError) -> [UInt8]? {
+  package func read(atMost count: Int) throws(SystemError) -> [UInt8]? {
     // Without O_NONBLOCK, opening a named pipe would block.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
@@ -157,7 +141,7 @@ extension AtomicFile {
 
   /// In a folder such as `/tmp`, another user may have planted the file, or a link. Only files of the reader,
   /// of root and of the folder's owner are trusted, as the kernel does for links in such folders.
-  private func checkOwner(of file: stat) throws(ReadingError) {
+  private func checkOwner(of file: stat) throws(SystemError) {
     var around = stat()
     guard stat(folder, &around) == 0, around.st_mode & S_ISVTX != 0,
       around.st_mode & S_IWOTH != 0

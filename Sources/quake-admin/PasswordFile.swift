@@ -52,7 +52,7 @@ enum PasswordFile {
 
   private static func password(in path: String) throws(Failure) -> String {
     let bytes: [UInt8]
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       guard let start = try AtomicFile(path).read(atMost: longest + 2) else {
         throw .refused(ENOENT)
       }

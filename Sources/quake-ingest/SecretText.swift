@@ -80,7 +80,7 @@ struct SecretText {
 
   private static func contents(of path: String, called name: String) throws(Missing) -> String {
     var text: [UInt8]
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       guard let bytes = try AtomicFile(path).read(atMost: longest + 3) else {
         throw .refused(ENOENT)
       }

@@ -37,14 +37,13 @@ final class Histogram: Sendable {
     state = Mutex(State(counts: Array(repeating: 0, count: bounds.count)))
   }
 
-  /// Counts a duration `times` times.
-  func add(_ duration: Duration, times: Int64 = 1) {
+  func add(_ duration: Duration) {
     let seconds = duration.inSeconds
     let place = bounds.firstIndex { seconds <= $0 }
     state.withLock { state in
-      if let place { state.counts[place] += times }
-      state.sum += seconds * Double(times)
-      state.total += times
+      if let place { state.counts[place] += 1 }
+      state.sum += seconds
+      state.total += 1
     }
   }
 
@@ -75,11 +74,11 @@ final class RequestMetrics: Sendable {
 
   /// Writes the counts and the durations.
   func write(to text: inout PrometheusText) {
-    text.begin("quake_http_requests_total", .counter, "Requests that were answered.")
-    let all = counts.withLock { $0 }
-    for (key, count) in all.sorted(by: {
+    let all = counts.withLock { $0 }.sorted {
       ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status)
-    }) {
+    }
+    text.begin("quake_http_requests_total", .counter, "Requests that were answered.")
+    for (key, count) in all {
       text.value(
         "quake_http_requests_total",
         [("route", key.route), ("method", key.method), ("status", "\(key.status)")], Double(count))

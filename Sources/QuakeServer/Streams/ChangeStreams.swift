@@ -113,7 +113,7 @@ extension ChangeStreams {
       ("buffer_bytes", "Encoded changes that are kept in memory.", figures.windowBytes),
     ]
     for (name, help, value) in gauges {
-      text.single("quake_stream_\(name)", .gauge, help, Double(value))
+      text.gauge("quake_stream_\(name)", help, Double(value))
     }
     let counters: [(String, String, Int)] = [
       ("clients_total", "Clients since the start.", figures.opened),
@@ -124,14 +124,14 @@ extension ChangeStreams {
       ("resets_total", "Snapshots sent because a cursor was invalid.", figures.resets),
     ]
     for (name, help, value) in counters {
-      text.single("quake_stream_\(name)", .counter, help, Double(value))
+      text.counter("quake_stream_\(name)", help, [.init(Double(value))])
     }
-    text.begin(
-      "quake_stream_dropped_total", .counter, "Clients dropped because they did not keep up.")
-    text.value(
-      "quake_stream_dropped_total", [("reason", "behind")], Double(figures.droppedBehind))
-    text.value(
-      "quake_stream_dropped_total", [("reason", "stalled")], Double(figures.droppedStalled))
+    text.counter(
+      "quake_stream_dropped_total", "Clients dropped because they did not keep up.",
+      [
+        .init(Double(figures.droppedBehind), ["reason": "behind"]),
+        .init(Double(figures.droppedStalled), ["reason": "stalled"]),
+      ])
     text.begin(
       "quake_stream_delay_seconds", .histogram,
       "From the commit of a change to the moment at which a client's socket took it.")

@@ -10,12 +10,11 @@ package struct ProcessFigures {
   ///     does, it must be another than `process_`.
   ///   - labels: The labels of each value.
   package static func write(
-    to text: inout PrometheusText, prefix: String = "process_", labels: [(String, String)] = []
+    to text: inout PrometheusText, prefix: String = "process_",
+    labels: KeyValuePairs<String, String> = [:]
   ) {
     func write(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: Double?) {
-      guard let value else { return }
-      text.begin(prefix + name, kind, help)
-      text.value(prefix + name, labels, value)
+      text.metric(prefix + name, kind, help, [.init(value, labels)])
     }
     write("open_fds", .gauge, "Open file descriptors.", openDescriptors)
     write("max_fds", .gauge, "Largest number of open file descriptors.", mostDescriptors)
@@ -71,7 +70,8 @@ package struct ProcessFigures {
     return seconds + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
   }()
 
-  private static func contents(of path: String) -> String? {
+  /// The contents of a file of /proc, which reports no size; nil if there is no such file.
+  package static func contents(of path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -208,10 +208,9 @@ extension ServerFigures.Region {
     metrics.gauge(
       "quake_region_copying_tables", "Tables of the region whose first copy is not done.",
       [.init(Double(copying), labels)])
-    metrics.begin(
-      "quake_region_errors_total", .counter,
-      "How often workers of the region's subscription failed.")
-    metrics.value("quake_region_errors_total", [("region", name)], Double(errors))
+    metrics.counter(
+      "quake_region_errors_total", "How often workers of the region's subscription failed.",
+      [.init(Double(errors), labels)])
   }
 
   /// Writes the region as a member of the status.

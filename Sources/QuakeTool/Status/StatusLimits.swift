@@ -42,8 +42,8 @@ package struct StatusLimits: Sendable {
 
   /// All problems, if the schema is one that this program knows.
   package func problems(in report: StatusReport) -> [Problem] {
-    (report.changes.map { [Self.problem($0)] } ?? []) + problemsOfRegion(in: report.server)
-      + problemsOfStore(in: report) + problemsOfConsumers(in: report)
+    [report.changes.map(Self.problem(_:)), report.server.region.flatMap(Self.problem(of:))]
+      .compactMap { $0 } + problemsOfStore(in: report) + problemsOfConsumers(in: report)
   }
 
   /// All problems except those of the schema, of a region and of consumers.
@@ -161,19 +161,16 @@ extension StatusLimits {
   /// How far a region may be behind its centre, which sends a keepalive each 30 seconds.
   private static let regionLag = Duration.seconds(90)
 
-  /// The problems of a database that is a region.
-  package func problemsOfRegion(in server: ServerFigures) -> [Problem] {
-    guard let region = server.region else { return [] }
+  /// The problem of a database that is this region; nil if there is none.
+  package static func problem(of region: ServerFigures.Region) -> Problem? {
     let check = "\"quake-admin region check\" says what to do."
     guard region.isSubscribed else {
-      return [
-        Problem(
-          message: "region \(region.name) has no subscription, and gets nothing from its centre",
-          hint: """
-            "quake-admin region create \(region.name) --anew" copies the centre anew; "quake-admin region drop" makes \
-            this an ordinary database.
-            """)
-      ]
+      return Problem(
+        message: "region \(region.name) has no subscription, and gets nothing from its centre",
+        hint: """
+          "quake-admin region create \(region.name) --anew" copies the centre anew; "quake-admin region drop" makes \
+          this an ordinary database.
+          """)
     }
     guard region.hasTables else {
       return [
@@ -189,41 +186,32 @@ extension StatusLimits {
       ]
     }
     guard region.isEnabled else {
-      return [
-        Problem(
-          message: "the subscription of region \(region.name) is disabled",
-          hint: """
-            Run "alter subscription quake_region_\(region.name) enable" when its reason is mended. In a restored \
-            backup of the region, run "quake-admin region drop --centre-lost" instead.
-            """
-        )
-      ]
+      return Problem(
+        message: "the subscription of region \(region.name) is disabled",
+        hint: """
+          Run "alter subscription quake_region_\(region.name) enable" when its reason is mended. In a restored \
+          backup of the region, run "quake-admin region drop --centre-lost" instead.
+          """)
     }
     if region.copying > 0 {
-      return [
-        Problem(
-          message: """
-            region \(region.name) is being copied: \(Readable.count(region.copying, "table")) to go
-            """, hint: "Readers are served after that; \(check)")
-      ]
+      return Problem(
+        message:
+          "region \(region.name) is being copied: \(Readable.count(region.copying, "table")) to go",
+        hint: "Readers are served after that; \(check)")
     }
     guard let lag = region.lagSeconds else {
       let failures =
         region.errors == 0
         ? "" : "; its workers have failed \(Readable.count(Int(region.errors), "time"))"
-      return [
-        Problem(
-          message: "region \(region.name) is not connected to its centre\(failures)",
-          hint: "The log of this server has the reason; \(check)")
-      ]
+      return Problem(
+        message: "region \(region.name) is not connected to its centre\(failures)",
+        hint: "The log of this server has the reason; \(check)")
     }
-    guard Duration(lag: lag) > Self.regionLag else { return [] }
-    return [
-      Problem(
-        message:
-          "region \(region.name) is \(Readable.duration(Duration(lag: lag))) behind its centre",
-        hint: "Look at the network, and at the disk and the load of this server; \(check)")
-    ]
+    guard Duration(lag: lag) > regionLag else { return nil }
+    return Problem(
+      message:
+        "region \(region.name) is \(Readable.duration(Duration(lag: lag))) behind its centre",
+      hint: "Look at the network, and at the disk and the load of this server; \(check)")
   }
 }
 

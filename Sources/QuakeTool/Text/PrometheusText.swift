@@ -8,7 +8,7 @@ package struct PrometheusText {
     case histogram
   }
 
-  /// One value of a gauge.
+  /// One value of a metric.
   package struct Sample {
     let labels: [(String, String)]
     let value: Double
@@ -38,17 +38,28 @@ package struct PrometheusText {
     text += " \(Self.number(value))\n"
   }
 
-  /// Writes a metric that has one value.
-  package mutating func single(_ name: String, _ kind: Kind, _ help: String, _ number: Double) {
-    begin(name, kind, help)
-    value(name, [], number)
+  /// Writes a metric with its samples, unless it has none.
+  package mutating func metric(
+    _ name: String, _ kind: Kind, _ help: String, _ samples: [Sample?]
+  ) {
+    let samples = samples.compactMap { $0 }
+    if !samples.isEmpty { begin(name, kind, help) }
+    for sample in samples { value(name, sample.labels, sample.value) }
   }
 
   /// Writes a gauge, unless it has no samples.
   package mutating func gauge(_ name: String, _ help: String, _ samples: [Sample?]) {
-    let samples = samples.compactMap { $0 }
-    if !samples.isEmpty { begin(name, .gauge, help) }
-    for sample in samples { value(name, sample.labels, sample.value) }
+    metric(name, .gauge, help, samples)
+  }
+
+  /// Writes a gauge that has one value, unless it is nil.
+  package mutating func gauge(_ name: String, _ help: String, _ value: Double?) {
+    metric(name, .gauge, help, [Sample(value)])
+  }
+
+  /// Writes a counter, unless it has no samples.
+  package mutating func counter(_ name: String, _ help: String, _ samples: [Sample?]) {
+    metric(name, .counter, help, samples)
   }
 
   /// Hidden characters are escaped, not replaced: names that differ only in them stay distinct, and two series of

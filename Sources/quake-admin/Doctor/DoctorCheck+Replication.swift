@@ -103,9 +103,7 @@ extension DoctorCheck {
     guard let region = try ServerFigures.region(over: patient.connection) else {
       return .ok("this database is no region")
     }
-    if let problem = StatusLimits().problemsOfRegion(
-      in: try ServerFigures(over: patient.connection)
-    ).first {
+    if let problem = StatusLimits.problem(of: region) {
       return .problem(problem.message, problem.hint ?? "Run \"quake-admin region check\".")
     }
     return .ok("this is region \(region.name), which gets what its centre commits")

@@ -53,12 +53,11 @@ struct RegionCheck {
   // MARK: - The region
 
   private func subscription() throws -> Finding {
-    if let problem = StatusLimits().problemsOfRegion(in: try ServerFigures(over: connection)).first
-    {
-      return .problem(problem.message, problem.hint ?? "")
-    }
     guard let figures = try ServerFigures.region(over: connection) else {
       return .unseen("the state of the subscription", "Connect as a role that may read it.")
+    }
+    if let problem = StatusLimits.problem(of: figures) {
+      return .problem(problem.message, problem.hint ?? "")
     }
     let lag = Readable.duration(Duration(lag: max(figures.lagSeconds ?? 0, 0)))
     let failures = Readable.count(Int(figures.errors), "failure")

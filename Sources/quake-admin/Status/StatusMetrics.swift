@@ -21,7 +21,7 @@ struct StatusMetrics {
   static var blocked: String {
     var metrics = PrometheusText()
     up(true, &metrics)
-    metrics.gauge("quake_problems", problemsHelp, [.init(1)])
+    metrics.gauge("quake_problems", problemsHelp, 1)
     return metrics.text
   }
 
@@ -43,18 +43,16 @@ struct StatusMetrics {
           ])
       ])
     metrics.gauge(
-      "quake_database_standby", "Whether the database is a hot standby.",
-      [.init(report.isStandby ? 1 : 0)])
+      "quake_database_standby", "Whether the database is a hot standby.", report.isStandby ? 1 : 0)
     describe(report.server)
     metrics.gauge(
       "quake_schema_version", "Number of the newest applied migration.",
-      [.init(report.schemaVersion.map(Double.init))])
+      report.schemaVersion.map(Double.init))
     metrics.gauge(
       "quake_schema_pending_migrations", "Migrations of this program that are not applied.",
-      [.init(report.schemaFault == nil ? Double(report.pending.count) : nil)])
+      report.schemaFault == nil ? Double(report.pending.count) : nil)
     guard let store = report.store else { return }
-    metrics.gauge(
-      "quake_problems", Self.problemsHelp, [.init(Double(problems))])
+    metrics.gauge("quake_problems", Self.problemsHelp, Double(problems))
     describeFeeds(store)
     describeHistory(store)
     describeWatchers(store)
@@ -63,11 +61,9 @@ struct StatusMetrics {
   }
 
   private static func up(_ isUp: Bool, _ metrics: inout PrometheusText) {
-    metrics.gauge(
-      "quake_up", "Whether the database could be reached.", [.init(isUp ? 1 : 0)])
+    metrics.gauge("quake_up", "Whether the database could be reached.", isUp ? 1 : 0)
     // A file that nobody writes any more shows the last state for ever.
-    metrics.gauge(
-      "quake_status_timestamp_seconds", "When this status was read.", [.init(seconds(.now()))])
+    metrics.gauge("quake_status_timestamp_seconds", "When this status was read.", seconds(.now()))
   }
 
   private mutating func describe(_ server: ServerFigures) {
@@ -79,18 +75,14 @@ struct StatusMetrics {
       server.slots.map { .init($0.isActive ? 1 : 0, ["slot": $0.name]) })
     metrics.gauge(
       "quake_slot_behind_bytes", "WAL that the reader of a logical slot has not confirmed.",
-      server.slots.filter { $0.behindBytes != nil }.map {
-        .init($0.behindBytes.map(Double.init), ["slot": $0.name])
-      })
+      server.slots.map { .init($0.behindBytes.map(Double.init), ["slot": $0.name]) })
     metrics.gauge(
       "quake_slot_lag_seconds", "How far the reader of a logical slot is behind.",
-      server.slots.filter { $0.lagSeconds != nil }.map {
-        .init($0.lagSeconds, ["slot": $0.name])
-      })
+      server.slots.map { .init($0.lagSeconds, ["slot": $0.name]) })
     server.region?.write(to: &metrics)
     metrics.gauge(
       "quake_standbys", "Standbys that are connected to this server.",
-      [.init(Double(server.standbys.count))])
+      Double(server.standbys.count))
     metrics.gauge(
       "quake_standby_lag_seconds", "How far a standby is behind.",
       server.standbys.map { .init($0.lagSeconds, ["standby": $0.name]) })
@@ -99,22 +91,19 @@ struct StatusMetrics {
       server.standbys.map { .init($0.behindBytes.map(Double.init), ["standby": $0.name]) })
     metrics.gauge(
       "quake_replication_receiving", "Whether this standby is connected to its primary.",
-      [.init(server.ownLag.map { $0.isReceiving ? 1 : 0 })])
+      server.ownLag.map { $0.isReceiving ? 1 : 0 })
     metrics.gauge(
       "quake_replication_lag_seconds", "How far this standby is behind its primary.",
-      [.init(server.ownLag?.seconds)])
+      server.ownLag?.seconds)
     metrics.gauge(
-      "quake_disk_free_bytes", "Free space on the disk of the database.",
-      [.init(server.disk?.freeBytes)])
+      "quake_disk_free_bytes", "Free space on the disk of the database.", server.disk?.freeBytes)
     metrics.gauge(
       "quake_disk_free_ratio", "Free part of the disk of the database, 0 to 1.",
-      [.init(server.disk?.freeShare)])
+      server.disk?.freeShare)
   }
 
   private mutating func describeFeeds(_ store: StoreStatus) {
-    func each(
-      _ name: String, _ help: String, _ value: (StoreStatus.Feed) -> Double?
-    ) {
+    func each(_ name: String, _ help: String, _ value: (StoreStatus.Feed) -> Double?) {
       metrics.gauge(
         "quake_feed_" + name, help, store.feeds.map { .init(value($0), ["feed": $0.name]) })
     }
@@ -146,7 +135,7 @@ struct StatusMetrics {
     if let last = store.lastImport {
       metrics.gauge(
         "quake_last_import_timestamp_seconds", "When the newest import finished.",
-        [.init(Self.seconds(last.finishedAt))])
+        Self.seconds(last.finishedAt))
       let counts = [
         ("inserted", last.inserted), ("updated", last.updated), ("unchanged", last.unchanged),
         ("rejected", last.rejected),
@@ -157,29 +146,27 @@ struct StatusMetrics {
     }
     metrics.gauge(
       "quake_quarantined_imports", "Quarantined snapshots, neither applied nor discarded.",
-      [.init(Double(store.quarantined))])
+      Double(store.quarantined))
     metrics.gauge(
       "quake_simulated_events", "Simulated events in the store.",
-      [.init(store.simulatedEvents.map(Double.init))])
+      store.simulatedEvents.map(Double.init))
     metrics.gauge(
       "quake_newest_token", "Number of the newest token.",
-      [.init(store.newest.map { Double($0.token.number) })])
+      store.newest.map { Double($0.token.number) })
     metrics.gauge(
       "quake_newest_token_timestamp_seconds", "When the newest token was assigned.",
-      [.init(Self.seconds(store.newest?.at))])
+      Self.seconds(store.newest?.at))
     metrics.gauge(
       "quake_notification_queue_usage_ratio",
       "Used part of the server's notification queue, 0 to 1.",
-      [.init(store.notificationQueueUsage)])
+      store.notificationQueueUsage)
   }
 
   private mutating func describeWatchers(_ store: StoreStatus) {
-    func each(
-      _ name: String, _ help: String, _ value: (DurableCursor.Status) -> Double?
-    ) {
+    func each(_ name: String, _ help: String, _ value: (DurableCursor.Status) -> Double?) {
       metrics.gauge(
-        "quake_watcher_" + name, help,
-        store.watchers.map { .init(value($0), ["watcher": $0.name]) })
+        "quake_watcher_" + name, help, store.watchers.map { .init(value($0), ["watcher": $0.name]) }
+      )
     }
     each("behind_transactions", "Transactions that the watcher has not delivered.") {
       Double($0.transactionsBehind)
@@ -194,12 +181,9 @@ struct StatusMetrics {
   }
 
   private mutating func describe(_ consumers: [ConsumerStatus]) {
-    func each(
-      _ name: String, _ help: String, _ value: (ConsumerStatus) -> Double?
-    ) {
+    func each(_ name: String, _ help: String, _ value: (ConsumerStatus) -> Double?) {
       metrics.gauge(
-        "quake_consumer_" + name, help,
-        consumers.map { .init(value($0), ["consumer": $0.name]) })
+        "quake_consumer_" + name, help, consumers.map { .init(value($0), ["consumer": $0.name]) })
     }
     each("owed", "Messages that the consumer still has to deliver.") { Double($0.owed) }
     each("oldest_owed_seconds", "Age of the oldest of them.") { consumer in
@@ -218,26 +202,16 @@ struct StatusMetrics {
     each("last_failure_timestamp_seconds", "When an attempt last failed.") {
       Self.seconds($0.failedAt)
     }
-    guard !consumers.isEmpty else { return }
-    metrics.begin(
-      "quake_consumer_delivered_total", .counter, "Messages that the receiver has taken.")
-    for consumer in consumers {
-      metrics.value(
-        "quake_consumer_delivered_total", [("consumer", consumer.name)],
-        Double(consumer.delivered))
-    }
-    metrics.begin(
-      "quake_consumer_held_back_total", .counter, "Messages that the limit of the rate has dropped."
-    )
-    for consumer in consumers {
-      metrics.value(
-        "quake_consumer_held_back_total", [("consumer", consumer.name)], Double(consumer.heldBack))
-    }
+    metrics.counter(
+      "quake_consumer_delivered_total", "Messages that the receiver has taken.",
+      consumers.map { .init(Double($0.delivered), ["consumer": $0.name]) })
+    metrics.counter(
+      "quake_consumer_held_back_total", "Messages that the limit of the rate has dropped.",
+      consumers.map { .init(Double($0.heldBack), ["consumer": $0.name]) })
   }
 
   private mutating func describeSizes(_ store: StoreStatus) {
-    metrics.gauge(
-      "quake_database_size_bytes", "Size of the database.", [.init(Double(store.databaseBytes))])
+    metrics.gauge("quake_database_size_bytes", "Size of the database.", Double(store.databaseBytes))
     metrics.gauge(
       "quake_table_size_bytes", "Size of a table, its indexes included.",
       store.tables.map { .init(Double($0.bytes), ["table": $0.name]) })

@@ -22,7 +22,7 @@ struct WorkerMetrics {
   /// Why metrics must not be written to a path: it has another file, such as one that a mistyped option names.
   static func fault(of path: String) -> String? {
     guard !path.isEmpty else { return "expected the name of a file" }
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       let start = "# HELP \(prefix)"
       guard let bytes = try AtomicFile(path).read(atMost: start.utf8.count),
         !bytes.isEmpty, bytes != Array(start.utf8)
@@ -51,10 +51,9 @@ struct WorkerMetrics {
   mutating func writeIfDue(isConnected: Bool, feeds: Int, held: Int) {
     guard timer.fireIfDue() else { return }
     var text = PrometheusText()
-    let labels = [("worker", name)]
+    let labels: KeyValuePairs = ["worker": name]
     func write(_ name: String, _ kind: PrometheusText.Kind, _ help: String, _ value: Double) {
-      text.begin(Self.prefix + name, kind, help)
-      text.value(Self.prefix + name, labels, value)
+      text.metric(Self.prefix + name, kind, help, [.init(value, labels)])
     }
     write(
       "timestamp_seconds", .gauge, "When the worker wrote this, since 1970.",

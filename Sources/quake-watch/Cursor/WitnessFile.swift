@@ -22,7 +22,7 @@ struct WitnessFile {
   /// The witness; nil if there is no file.
   func load() throws -> Witness? {
     let bytes: [UInt8]?
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       bytes = try AtomicFile(path).read(atMost: Self.longest)
     } catch {
       throw FileError(

@@ -176,7 +176,7 @@ enum ServerOptions {
 
   private static func headers(in path: String) throws -> [String] {
     let bytes: [UInt8]?
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       bytes = try AtomicFile(path).read(atMost: HeaderFile.longest)
     } catch {
       throw FileError("could not read header file \"\(path)\": \(error)")

@@ -168,7 +168,7 @@ enum SinkKeys {
   /// The bytes of the file that a key names; nil if the key is not given.
   private static func contents(of key: String, _ keys: ParsedArguments) throws -> [UInt8]? {
     guard let path = keys.string(key) else { return nil }
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       if let bytes = try AtomicFile(path).read(atMost: 4096) { return bytes }
     } catch {
       throw keys.invalidValue(path, for: key, expected: "a file that can be read: \(error)")
