@@ -33,7 +33,7 @@ final class Delivery {
   }
 
   private let settings: Settings
-  private let cursorStore: CursorStore
+  private let cursorStore: any CursorStore
   private let handler: any ChangeHandler
   private let source: any ChangeSource
   private let delivered: DeliveredTransactions
@@ -55,14 +55,14 @@ final class Delivery {
   private var signOfLife = PeriodicTimer(.seconds(30))
 
   init(
-    settings: Settings, cursorStore: CursorStore, handler: any ChangeHandler,
+    settings: Settings, cursorStore: any CursorStore, handler: any ChangeHandler,
     source: any ChangeSource
   ) {
     self.source = source
     self.settings = settings
     self.cursorStore = cursorStore
     self.handler = handler
-    delivered = cursorStore.delivered ?? DeliveredTransactions()
+    delivered = cursorStore.delivered
     heartbeat = settings.heartbeat.map { PeriodicTimer($0) }
   }
 

@@ -67,3 +67,16 @@ final class RateGate {
     (unreported, largest) = (0, nil)
   }
 }
+
+extension ParsedArguments {
+  /// The limit of `limit-rate`, an option of the command line and a key of a consumer; nil if it is not given.
+  func rateLimit() throws(UsageError) -> RateLimit? {
+    guard let text = string("limit-rate") else { return nil }
+    guard let limit = RateLimit(text: text) else {
+      throw invalidValue(
+        text, for: "limit-rate",
+        expected: "a number from 1 to 1000000 and a unit (s, m, h or d), such as 10/h")
+    }
+    return limit
+  }
+}

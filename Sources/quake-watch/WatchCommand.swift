@@ -109,7 +109,7 @@ struct WatchCommand {
     let output = StandardOutput()
     let commands = try ExecOptions(arguments)?.handler(diagnostics)
     let filter = try FilterOptions.filter(arguments)
-    let gate = try Self.rateLimit(arguments).map { RateGate($0, diagnostics: diagnostics) }
+    let gate = try arguments.rateLimit().map { RateGate($0, diagnostics: diagnostics) }
     let settings = Delivery.Settings(
       start: try Self.start(arguments), filter: filter,
       limit: try arguments.integer("limit", in: 1...).map { Int64($0) },
@@ -127,7 +127,7 @@ struct WatchCommand {
         delivery: Delivery(
           settings: settings,
           cursorStore: try Self.cursorStore(arguments) { name in
-            .server(try ServerCursor(name, of: server, witness: witness, diagnostics))
+            try ServerCursor(name, of: server, witness: witness, diagnostics)
           },
           handler: handler, source: server),
         follows: arguments.flag("follow"))
@@ -142,7 +142,7 @@ struct WatchCommand {
         delivery: Delivery(
           settings: settings,
           cursorStore: try Self.cursorStore(arguments) { name in
-            .named(NamedCursor(name, in: source, witness: witness, diagnostics))
+            NamedCursor(name, in: source, witness: witness, diagnostics)
           },
           handler: handler, source: source),
         follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
@@ -221,24 +221,15 @@ struct WatchCommand {
     return try arguments.token("after").map { .after($0) } ?? .now
   }
 
-  private static func rateLimit(_ arguments: ParsedArguments) throws -> RateLimit? {
-    guard let text = arguments.string("limit-rate") else { return nil }
-    guard let limit = RateLimit(text: text) else {
-      throw arguments.invalidValue(
-        text, for: "limit-rate",
-        expected: "a number from 1 to 1000000 and a unit (s, m, h or d), such as 10/h")
-    }
-    return limit
-  }
-
   /// Where the cursor is stored.
   ///
   /// - Parameter named: Makes the cursor for a name.
   private static func cursorStore(
-    _ arguments: ParsedArguments, named: (_ name: String) throws -> CursorStore
-  ) throws -> CursorStore {
+    _ arguments: ParsedArguments, named: (_ name: String) throws -> any CursorStore
+  ) throws -> any CursorStore {
     guard let name = arguments.string("name") else {
-      return arguments.string("state").map { .file(StateFile($0)) } ?? .none
+      if let path = arguments.string("state") { return StateFile(path) }
+      return NoCursor()
     }
     guard (1...200).contains(name.unicodeScalars.count) else {
       throw arguments.invalidValue(name, for: "name", expected: "1 to 200 characters")

@@ -4,90 +4,45 @@ import QuakeModel
 import QuakeTool
 
 /// Where a watcher's cursor is stored for the next one.
-enum CursorStore {
-  /// Nowhere.
-  case none
-  case file(StateFile)
-  /// In the database that is followed, under a name, and in a witness beside it.
-  case named(NamedCursor)
-  /// In a witness and perhaps on the server that is followed, under a name.
-  case server(ServerCursor)
-
+protocol CursorStore {
   /// The stored cursor; nil if there is none yet.
-  func load() throws -> HistoryCursor? {
-    switch self {
-    case .none: nil
-    case .file(let file): try file.load()
-    case .named(let cursor): try cursor.load()
-    case .server(let cursor): try cursor.load()
-    }
-  }
-
+  func load() throws -> HistoryCursor?
   /// Stores the cursor that the watcher begins at.
-  func begin(at cursor: HistoryCursor) throws {
-    switch self {
-    case .none, .file: try save(cursor)
-    case .named(let named): try named.begin(at: cursor)
-    case .server(let named): try named.begin(at: cursor)
-    }
-  }
-
+  func begin(at cursor: HistoryCursor) throws
   /// Writes a loaded cursor again to its file: one that cannot be written is an error before anything is handed over.
-  func confirm(_ cursor: HistoryCursor) throws {
-    switch self {
-    case .none: break
-    case .file(let file): try file.save(cursor)
-    case .named(let named): try named.confirm(cursor)
-    case .server(let named): try named.confirm(cursor)
-    }
-  }
-
+  func confirm(_ cursor: HistoryCursor) throws
   /// Stores a cursor. Everything up to there must have been handed over.
-  func save(_ cursor: HistoryCursor) throws {
-    switch self {
-    case .none: break
-    case .file(let file): try file.save(cursor)
-    case .named(let named): try named.save(cursor)
-    case .server(let named): try named.save(cursor)
-    }
-  }
-
+  func save(_ cursor: HistoryCursor) throws
   /// Completes what was stored, before the watcher waits or ends.
-  func writePending() throws {
-    switch self {
-    case .none, .file: break
-    case .named(let named): try named.writePending()
-    case .server(let named): try named.writePending()
-    }
-  }
-
+  func writePending() throws
   /// Records that the watcher is alive although its cursor has not moved.
-  func touch() throws {
-    switch self {
-    case .none, .file: break
-    case .named(let named): try named.touch()
-    case .server(let named): try named.touch()
-    }
-  }
-
-  /// The transactions that the watcher has delivered; nil if none are stored beside the cursor.
-  var delivered: DeliveredTransactions? {
-    switch self {
-    case .none, .file: nil
-    case .named(let named): named.delivered
-    case .server(let named): named.delivered
-    }
-  }
-
+  func touch() throws
+  /// The transactions that the watcher has delivered, as far as it remembers them.
+  var delivered: DeliveredTransactions { get }
   /// The ways on if the stored cursor is not in this history.
-  var advice: String? {
-    if case .named(let named) = self { named.advice } else { nil }
-  }
+  var advice: String? { get }
+}
+
+extension CursorStore {
+  func begin(at cursor: HistoryCursor) throws { try save(cursor) }
+  func confirm(_ cursor: HistoryCursor) throws { try save(cursor) }
+  func writePending() throws {}
+  func touch() throws {}
+  var advice: String? { nil }
+}
+
+/// Stores no cursor.
+struct NoCursor: CursorStore {
+  let delivered = DeliveredTransactions()
+
+  func load() -> HistoryCursor? { nil }
+  func save(_ cursor: HistoryCursor) {}
 }
 
 /// A file that holds the cursor up to which changes have been handed over: one line with the last token
 /// and, within a transaction, the number of its changes.
-struct StateFile {
+struct StateFile: CursorStore {
+  let delivered = DeliveredTransactions()
   private let path: String
 
   init(_ path: String) {
@@ -97,7 +52,7 @@ struct StateFile {
   /// The cursor in the file; nil if there is no file.
   func load() throws -> HistoryCursor? {
     let bytes: [UInt8]?
-    do throws(AtomicFile.ReadingError) {
+    do throws(AtomicFile.SystemError) {
       bytes = try AtomicFile(path).read(atMost: 256)
     } catch {
       throw FileError("could not read state file \"\(path)\": \(error)")

@@ -8,10 +8,8 @@ import QuakeTool
 ///
 /// Except while the watcher catches up, the witness is written first. So after a crash between the two, it is ahead by
 /// what was delivered.
-final class NamedCursor {
-  /// The transactions that the watcher has delivered, as far as it remembers them.
+final class NamedCursor: CursorStore {
   let delivered = DeliveredTransactions()
-  /// The ways on if the witness has a cursor that is not in this history.
   private(set) var advice: String?
 
   private let durable: DurableCursor
@@ -145,7 +143,6 @@ final class NamedCursor {
 
   // MARK: - Storing
 
-  /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
     let connection = try source.connected()
     if created != nil { try keep(cursor) }
@@ -157,16 +154,13 @@ final class NamedCursor {
     try keep(cursor)
   }
 
-  /// Writes a loaded cursor to the witness.
   func confirm(_ cursor: HistoryCursor) throws { try keep(cursor) }
 
-  /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
     try keep(cursor, mayWait: !source.follower.isAtEnd)
     try durable.move(to: cursor, over: try source.connected())
   }
 
-  /// Writes what the witness does not have yet.
   func writePending() throws {
     guard let witness else { return }
     do {
@@ -179,7 +173,6 @@ final class NamedCursor {
     }
   }
 
-  /// Records that the watcher is alive although its cursor has not moved.
   func touch() throws { try durable.touch(over: try source.connected()) }
 
   private func keep(_ cursor: HistoryCursor, mayWait: Bool = false) throws {

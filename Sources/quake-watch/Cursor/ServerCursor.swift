@@ -9,8 +9,7 @@ import QuakeTool
 ///
 /// The witness is written first. The server's cursor counts, because an operator may have moved it: what was delivered
 /// after it is delivered again. The witness notices what a restored database has lost.
-final class ServerCursor {
-  /// The transactions that the watcher has delivered, as far as it remembers them.
+final class ServerCursor: CursorStore {
   let delivered = DeliveredTransactions()
   private let witness: WitnessKeeper
   private let follower: ServerFollower
@@ -40,7 +39,7 @@ final class ServerCursor {
       path =
         switch place {
         case .file(let path): path
-        case .none, .stateFolder: try WitnessPlace.path(of: name, server: follower.server)
+        case .none, .stateFolder: try WitnessPlace.path(of: name, source: follower.server)
         }
     } catch {
       throw FileError(
@@ -94,7 +93,6 @@ final class ServerCursor {
     return taken
   }
 
-  /// Stores the cursor that the watcher begins at.
   func begin(at cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
     try witness.writePending()
@@ -103,20 +101,17 @@ final class ServerCursor {
     try acknowledgePending()
   }
 
-  /// Writes a loaded cursor to the witness.
   func confirm(_ cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
     try witness.writePending()
   }
 
-  /// Stores a cursor. Everything up to there must have been handed over.
   func save(_ cursor: HistoryCursor) throws {
     witness.note(cursor, of: created)
     pending = cursor
     if follower.hasReachedEnd || witness.isDue { try writePending() }
   }
 
-  /// Writes what the witness and the server do not have yet.
   func writePending() throws {
     try witness.writePending()
     try acknowledgePending()
@@ -128,7 +123,6 @@ final class ServerCursor {
     (acknowledged, pending) = (cursor, nil)
   }
 
-  /// Tells the server that the watcher is alive although its cursor has not moved.
   func touch() throws {
     guard pending == nil else { return try acknowledgePending() }
     if hasTaken { try consumer?.acknowledge(nil) }

@@ -122,12 +122,8 @@ enum WitnessPlace {
     try path(of: name, source: "\(store.microseconds)")
   }
 
-  /// The path in the folder for the watcher `name` of a server.
-  static func path(of name: String, server: String) throws(Unusable) -> String {
-    try path(of: name, source: server)
-  }
-
-  private static func path(of name: String, source: String) throws(Unusable) -> String {
+  /// The path in the folder for the watcher `name` of a source, such as the address of a server.
+  static func path(of name: String, source: String) throws(Unusable) -> String {
     let folder = try folder() + "/watch"
     try create(folder)
     let prefix = String(

@@ -140,7 +140,7 @@ extension ConsumerConfiguration {
     delivery.batch = try keys.integer("batch", in: 1...1000) ?? 1
     if let pause = try keys.duration("give-up", in: .seconds(1)...) { delivery.giveUp = pause }
     self.delivery = delivery
-    rate = try Self.rate(keys)
+    rate = try keys.rateLimit()
     backlog = try keys.integer("backlog", in: 1...100_000) ?? 10_000
     start = try Self.start(keys)
   }
@@ -167,16 +167,6 @@ extension ConsumerConfiguration {
     }
   }
 
-  private static func rate(_ keys: ParsedArguments) throws -> RateLimit? {
-    guard let text = keys.string("limit-rate") else { return nil }
-    guard let limit = RateLimit(text: text) else {
-      throw keys.invalidValue(
-        text, for: "limit-rate",
-        expected: "a number from 1 to 1000000 and a unit (s, m, h or d), such as 10/h")
-    }
-    return limit
-  }
-
   private static func start(_ keys: ParsedArguments) throws -> Start {
     switch keys.string("from") {
     case nil, "now": return .now
@@ -185,10 +175,7 @@ extension ConsumerConfiguration {
     case let text?:
       do {
         return .at(try keys.place(text))
-      } catch is StoreError {
-        throw keys.invalidValue(
-          text, for: "from", expected: "now, start, oldest, a token or a time")
-      } catch is UsageError {
+      } catch  where error is StoreError || error is UsageError {
         throw keys.invalidValue(
           text, for: "from", expected: "now, start, oldest, a token or a time")
       }
