@@ -13,11 +13,7 @@ enum RolesCommand {
       begins with --prefix. docs/security.md lists their privileges. Run this as a superuser, or as \
       a role with CREATEROLE that owns the database.
       """,
-    options: [
-      .value(
-        "prefix", "TEXT", default: RoleNames.standardPrefix,
-        help: "the beginning of each role's name")
-    ],
+    options: [RoleNames.option],
     subcommands: [
       Command(
         "create", purpose: "create missing roles, grant missing privileges, revoke excess ones",
@@ -74,12 +70,7 @@ enum RolesCommand {
     ])
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
-    let prefix = arguments.string("prefix") ?? RoleNames.standardPrefix
-    guard let names = RoleNames(prefix: prefix) else {
-      throw arguments.invalidValue(
-        prefix, for: "prefix",
-        expected: "at most 40 lower-case letters, digits and underscores, not beginning with pg_")
-    }
+    let names = try RoleNames.read(arguments)
     return switch arguments.subcommand.last {
     case "create": try create(names, arguments, diagnostics)
     case "check": try check(names, arguments, diagnostics)
@@ -276,5 +267,21 @@ enum RolesCommand {
       )
       return .ok
     }
+  }
+}
+
+extension RoleNames {
+  static let option = Option.value(
+    "prefix", "TEXT", default: standardPrefix, help: "the beginning of each role's name")
+
+  /// The names with the prefix of the command line.
+  static func read(_ arguments: ParsedArguments) throws(UsageError) -> RoleNames {
+    let prefix = arguments.string("prefix") ?? standardPrefix
+    guard let names = RoleNames(prefix: prefix) else {
+      throw arguments.invalidValue(
+        prefix, for: "prefix",
+        expected: "at most 40 lower-case letters, digits and underscores, not beginning with pg_")
+    }
+    return names
   }
 }

@@ -17,9 +17,7 @@ enum DoctorCommand {
       """,
     options: [
       .flag("json", help: "one JSON object a line: check, state, found, next"),
-      .value(
-        "prefix", "TEXT", default: RoleNames.standardPrefix,
-        help: "the beginning of each role's name"),
+      RoleNames.option,
       .value(
         "max-transaction", "DURATION", default: "1h",
         help: "longest time that a transaction may be open"),
@@ -50,12 +48,7 @@ enum DoctorCommand {
   }
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {
-    let prefix = arguments.string("prefix") ?? RoleNames.standardPrefix
-    guard let roles = RoleNames(prefix: prefix) else {
-      throw arguments.invalidValue(
-        prefix, for: "prefix",
-        expected: "at most 40 lower-case letters, digits and underscores, not beginning with pg_")
-    }
+    let roles = try RoleNames.read(arguments)
     var limits = DoctorCheck.Limits()
     limits.transaction =
       try arguments.duration("max-transaction", in: .zero...) ?? limits.transaction

@@ -10,14 +10,11 @@ struct EventsSelection {
 
   /// Options that a filter has already are left out.
   static let options: [Option] =
-    FilterOptions.events
+    FilterOptions.events + EventQueryOptions.past
     + [
-      .flag("superseded", help: "also superseded events"),
-      .flag("withdrawn", help: "also withdrawn events"),
-      .flag("all", help: "the same as --superseded --withdrawn"),
       .value("limit", "N", help: "at most N events, the oldest first"),
       .flag("every-event", help: "all events; needed if there is no condition and no id"),
-    ].filter { option in !FilterOptions.events.contains { $0.name == option.name } }
+    ]
 
   /// The most ids on standard input.
   private static let mostCodes = 5_000_000
@@ -40,12 +37,15 @@ struct EventsSelection {
     var codes: [String] = []
     var own: Set<String> = []
     var readsInput = false
+    func readInput() throws {
+      readsInput = true
+      TerminalInput.announce("ids, one a line,", diagnostics)
+      codes += try Self.codesOnStandardInput()
+    }
     for word in words {
       if word == "-" {
         guard !readsInput else { throw arguments.usageError("- is given twice") }
-        readsInput = true
-        TerminalInput.announce("ids, one a line,", diagnostics)
-        codes += try Self.codesOnStandardInput()
+        try readInput()
       } else if word.hasPrefix("@") {
         try Self.add(fileOf: String(word.dropFirst()), to: &arguments)
       } else {
@@ -54,18 +54,14 @@ struct EventsSelection {
       }
     }
     var filter = try FilterOptions.filter(arguments, withChanges: false)
-    if filter.codes?.remove("-") != nil, !readsInput {
-      readsInput = true
-      TerminalInput.announce("ids, one a line,", diagnostics)
-      codes += try Self.codesOnStandardInput()
-    }
+    if filter.codes?.remove("-") != nil, !readsInput { try readInput() }
     self.codes = own.union(filter.codes ?? [])
     let named = !codes.isEmpty || readsInput
     if named { filter.codes = (filter.codes ?? []).union(codes) }
     events = EventSelection(filter)
-    let takesAll = arguments.flag("all")
-    events.includesSuperseded = takesAll || arguments.flag("superseded")
-    events.includesWithdrawn = takesAll || arguments.flag("withdrawn")
+    let past = EventQueryOptions.past(arguments)
+    events.includesSuperseded = past.contains(.superseded)
+    events.includesWithdrawn = past.contains(.withdrawn)
     events.limit = try arguments.integer("limit", in: 1...).map { Int64($0) }
     isEveryEvent = arguments.flag("every-event")
     let conditions = FilterOptions.events.filter { arguments.isGiven($0.name) }
