@@ -242,7 +242,7 @@ extension JSONWriter {
   mutating func event(_ record: EventRecord) {
     beginValue()
     let keys = EncodedKey.all
-    write(atMost: EncodedKey.capacity(textSize: record.textSize)) { place in
+    out.write(atMost: EncodedKey.capacity(textSize: record.textSize)) { place in
       record.withContents { values, present, bytes in
         var end = place
         keys.withUnsafeBufferPointer { keys in

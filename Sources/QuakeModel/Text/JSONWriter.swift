@@ -1,13 +1,9 @@
 internal import Basics
-internal import Glibc
 
 /// Writes JSON to a byte buffer in the order of the calls, and inserts commas.
 public struct JSONWriter: Sendable {
-  /// All bytes are initialised; the first ones have been written. Appending to an array would check for each
-  /// byte whether the array is shared and large enough.
-  private var storage: [UInt8] = []
-  /// How many bytes have been written so far.
-  public private(set) var count = 0
+  /// What has been written so far.
+  var out = TextWriter()
   private var needsComma = false
   /// The transaction of the change that was written last, as text: the changes of a transaction follow each
   /// other.
@@ -20,35 +16,33 @@ public struct JSONWriter: Sendable {
   /// An empty buffer.
   public init() {}
 
+  /// How many bytes have been written so far.
+  public var count: Int { out.count }
+
   /// A copy of the bytes written so far.
-  public var bytes: [UInt8] { Array(storage[..<count]) }
+  public var bytes: [UInt8] { out.contents }
 
   /// Empties the buffer, and returns its contents with the memory.
   public mutating func take() -> [UInt8] {
-    storage.removeLast(storage.count - count)
-    let bytes = storage
-    storage = []
-    removeAll()
-    return bytes
+    needsComma = false
+    return out.take()
   }
 
   /// Calls `body` with what has been written so far.
   public func withBytes(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
-    try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    try out.withBytes(body)
   }
 
   /// Empties the buffer; keeps the memory.
   public mutating func removeAll() {
-    count = 0
+    out.removeAll()
     needsComma = false
   }
 
   // MARK: - Structure
 
   /// Empties the buffer in the middle of a value that does not fit into memory; keeps the memory.
-  public mutating func removeWritten() {
-    count = 0
-  }
+  public mutating func removeWritten() { out.removeAll() }
 
   /// Called while a long value is being written. It empties the buffer with `removeWritten`, or lets it grow.
   public typealias Drain = (inout JSONWriter) throws -> Void
@@ -84,12 +78,12 @@ public struct JSONWriter: Sendable {
 
   private mutating func begin(_ bracket: UInt8) {
     beginValue()
-    append(bracket)
+    out.byte(bracket)
     needsComma = false
   }
 
   private mutating func end(_ bracket: UInt8) {
-    append(bracket)
+    out.byte(bracket)
     needsComma = true
   }
 
@@ -97,7 +91,7 @@ public struct JSONWriter: Sendable {
   public mutating func key(_ name: StaticString) {
     let size = name.utf8CodeUnitCount
     let comma = needsComma
-    write(atMost: size + 4) { place in
+    out.write(atMost: size + 4) { place in
       var end = place
       if comma { put(0x2C, &end) }
       put(0x22, &end)
@@ -181,42 +175,33 @@ public struct JSONWriter: Sendable {
   /// Writes a member's name with its quotes and its colon, or several members and the name of the next; a
   /// value must follow.
   mutating func members(_ text: StaticString) {
-    if needsComma { append(0x2C) }
-    let size = text.utf8CodeUnitCount
-    write(atMost: size) { place in
-      place.update(from: text.utf8Start, count: size)
-      return place + size
-    }
+    if needsComma { out.byte(0x2C) }
+    out.literal(text)
     needsComma = false
   }
 
   /// Writes a part of a value that was written before; what follows depends on the part.
   mutating func part(_ text: [UInt8]) {
-    write(atMost: text.count) { place in
-      text.withUnsafeBufferPointer { text in
-        if let start = text.baseAddress { place.update(from: start, count: text.count) }
-      }
-      return place + text.count
-    }
+    text.withUnsafeBytes { out.bytes($0) }
     needsComma = false
   }
 
   /// Writes a member's name that is not known at compile time; its value must follow.
   public mutating func key(dynamic name: String) {
     string(name)
-    append(0x3A)
+    out.byte(0x3A)
     needsComma = false
   }
 
   /// Ends a line, so that the next value begins a new one.
   public mutating func newline() {
-    append(0x0A)
+    out.byte(0x0A)
     needsComma = false
   }
 
   /// Writes the comma after an element of an array, and begins a new line for the next element.
   public mutating func commaAndNewline() {
-    append(0x2C)
+    out.byte(0x2C)
     newline()
   }
 
@@ -230,17 +215,13 @@ public struct JSONWriter: Sendable {
 
   private mutating func literal(_ text: StaticString) {
     beginValue()
-    let size = text.utf8CodeUnitCount
-    write(atMost: size) { place in
-      place.update(from: text.utf8Start, count: size)
-      return place + size
-    }
+    out.literal(text)
   }
 
   /// Writes an integer.
   public mutating func integer(_ value: Int) {
     beginValue()
-    write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
+    out.integer(value)
   }
 
   /// Writes an integer, or `null` where there is none.
@@ -253,7 +234,7 @@ public struct JSONWriter: Sendable {
   public mutating func double(_ value: Double) {
     guard value.isFinite else { return null() }
     beginValue()
-    write(atMost: DecimalText.longest) { DecimalText.put(value, $0) }
+    out.double(value)
   }
 
   /// Writes a number, or `null` where there is none.
@@ -269,7 +250,7 @@ public struct JSONWriter: Sendable {
   /// Writes an instant as an ISO 8601 string in UTC.
   public mutating func timestamp(_ value: Timestamp) {
     beginValue()
-    write(atMost: Timestamp.longestText + 2) { place in
+    out.write(atMost: Timestamp.longestText + 2) { place in
       var end = place
       put(0x22, &end)
       end = value.put(end)
@@ -292,7 +273,7 @@ public struct JSONWriter: Sendable {
   /// Writes a string from its UTF-8.
   public mutating func string(utf8: UnsafeRawBufferPointer) {
     beginValue()
-    write(atMost: EscapedText.capacity(for: utf8.count) + 2) { place in
+    out.write(atMost: EscapedText.capacity(for: utf8.count) + 2) { place in
       var end = place
       put(0x22, &end)
       EscapedText.put(utf8, &end)
@@ -301,44 +282,9 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  // MARK: - The buffer
-
   mutating func beginValue() {
-    if needsComma { append(0x2C) }
+    if needsComma { out.byte(0x2C) }
     needsComma = true
-  }
-
-  private mutating func append(_ byte: UInt8) {
-    write(atMost: 1) { place in
-      place.pointee = byte
-      return place + 1
-    }
-  }
-
-  /// Calls `body` with memory for `size` bytes; it returns the end of what it has written.
-  @inline(__always)
-  mutating func write(
-    atMost size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
-  ) {
-    if storage.count - count < size { grow(by: size) }
-    let start = count
-    count = storage.withUnsafeMutableBufferPointer { buffer in
-      guard let base = buffer.baseAddress else { return start }
-      return body(base + start) - base
-    }
-  }
-
-  private mutating func grow(by size: Int) {
-    let needed = max(count + size, storage.count * 2, 256)
-    storage = [UInt8](unsafeUninitializedCapacity: needed) { larger, initialized in
-      guard let start = larger.baseAddress else { return }
-      storage.withUnsafeBufferPointer { written in
-        if let old = written.baseAddress { start.update(from: old, count: count) }
-      }
-      // Not element by element, which takes long where the compiler does not optimise.
-      memset(start + count, 0, needed - count)
-      initialized = needed
-    }
   }
 }
 

@@ -1,8 +1,11 @@
+internal import Glibc
+
 /// Writes text with numbers and instants to a byte buffer that its owner empties.
 ///
-/// It is to CSV and XML what `JSONWriter` is to JSON: no value costs an allocation.
+/// No value costs an allocation. CSV and XML are written with it, and `JSONWriter` writes with it.
 public struct TextWriter: Sendable {
-  /// All bytes are initialised; the first ones have been written.
+  /// All bytes are initialised; the first ones have been written. Appending to an array would check for each
+  /// byte whether the array is shared and large enough.
   private var storage: [UInt8] = []
   /// How many bytes have been written since the buffer was emptied.
   public private(set) var count = 0
@@ -15,8 +18,18 @@ public struct TextWriter: Sendable {
     try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
   }
 
+  /// A copy of what has been written so far.
+  var contents: [UInt8] { Array(storage[..<count]) }
+
   /// Empties the buffer; keeps the memory.
   public mutating func removeAll() { count = 0 }
+
+  /// Empties the buffer, and returns its contents with the memory.
+  mutating func take() -> [UInt8] {
+    storage.removeLast(storage.count - count)
+    defer { (storage, count) = ([], 0) }
+    return storage
+  }
 
   /// Writes a byte.
   public mutating func byte(_ value: UInt8) {
@@ -120,7 +133,7 @@ public struct TextWriter: Sendable {
 
   /// Calls `body` with memory for `size` bytes; it returns the end of what it has written.
   @inline(__always)
-  private mutating func write(
+  mutating func write(
     atMost size: Int, _ body: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
   ) {
     if storage.count - count < size + 8 { grow(by: size + 8) }
@@ -133,6 +146,14 @@ public struct TextWriter: Sendable {
 
   private mutating func grow(by size: Int) {
     let needed = max(count + size, storage.count * 2, 256)
-    storage.append(contentsOf: repeatElement(0, count: needed - storage.count))
+    storage = [UInt8](unsafeUninitializedCapacity: needed) { larger, initialized in
+      guard let start = larger.baseAddress else { return }
+      storage.withUnsafeBufferPointer { written in
+        if let old = written.baseAddress { start.update(from: old, count: count) }
+      }
+      // Not element by element, which takes long where the compiler does not optimise.
+      memset(start + count, 0, needed - count)
+      initialized = needed
+    }
   }
 }
