@@ -35,6 +35,21 @@ extension EventWriter {
   }
 }
 
+/// A writer of a document that is written as text.
+protocol TextEventWriter: EventWriter {
+  /// What waits to be drained.
+  var out: TextWriter { get set }
+}
+
+extension TextEventWriter {
+  var count: Int { out.count }
+
+  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+    try out.withBytes(body)
+    out.removeAll()
+  }
+}
+
 /// The metadata of a document.
 public struct DocumentHead: Sendable {
   /// The moment whose events the document shows.

@@ -2,16 +2,14 @@ internal import QuakeModel
 
 /// An Atom feed (RFC 4287) with GeoRSS: an entry for each event. `published` is the origin time, `georss:elev`
 /// the negative depth in metres; magnitude and depth are also categories.
-struct AtomWriter: EventWriter {
-  private var out = TextWriter()
+struct AtomWriter: TextEventWriter {
+  var out = TextWriter()
   private let isForService: Bool
 
   /// - Parameter form: The form of a server's documents, which say where they are; nil for a file.
   init(form: ServiceForm? = nil) {
     isForService = form != nil
   }
-
-  var count: Int { out.count }
 
   mutating func begin(_ head: DocumentHead) {
     out.literal(
@@ -44,19 +42,15 @@ struct AtomWriter: EventWriter {
     out.literal("</title><updated>")
     if let updated = event.updated ?? event.time { out.timestamp(updated) }
     out.literal("</updated>")
-    if let time = event.time {
-      out.literal("<published>")
-      out.timestamp(time)
-      out.literal("</published>")
-    }
+    out.element("<published>", event.time, "</published>")
     if event.hasWebAddress {
       out.literal("<link rel=\"alternate\" type=\"text/html\" href=\"")
       out.xml(event, .url)
       out.literal("\"/>")
     }
     summary(event)
-    category("Magnitude", event.magnitude)
-    category("Depth", event.depth)
+    out.element("<category label=\"Magnitude\" term=\"", event.magnitude, "\"/>")
+    out.element("<category label=\"Depth\" term=\"", event.depth, "\"/>")
     if event.isPast || event.has(.type) {
       out.literal("<category label=\"Type\" term=\"")
       if event.isPast { out.literal(PastEvent.type) } else { out.xml(event, .type) }
@@ -79,11 +73,6 @@ struct AtomWriter: EventWriter {
 
   mutating func end() { out.literal("</feed>\n") }
 
-  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
-    try out.withBytes(body)
-    out.removeAll()
-  }
-
   /// A sentence for people; an entry without a link must have one.
   private mutating func summary(_ event: EventRecord) {
     out.literal("<summary>")
@@ -98,15 +87,6 @@ struct AtomWriter: EventWriter {
       out.literal(" km")
     }
     out.literal("</summary>")
-  }
-
-  private mutating func category(_ label: StaticString, _ value: Double?) {
-    guard let value, value.isFinite else { return }
-    out.literal("<category label=\"")
-    out.literal(label)
-    out.literal("\" term=\"")
-    out.double(value)
-    out.literal("\"/>")
   }
 
   /// The event's code, with what an identifier cannot have as `%` and two hexadecimal digits.

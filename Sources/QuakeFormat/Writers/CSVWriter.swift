@@ -2,7 +2,7 @@ internal import QuakeModel
 
 /// CSV (RFC 4180) with the 22 columns of USGS's files. Those that the store does not have stay empty:
 /// horizontalError, depthError, magError, magNst, locationSource and magSource.
-struct CSVWriter: EventWriter {
+struct CSVWriter: TextEventWriter {
   static let header: StaticString =
     """
     time,latitude,longitude,depth,mag,magType,nst,gap,dmin,rms,net,id,updated,place,type,\
@@ -10,15 +10,13 @@ struct CSVWriter: EventWriter {
 
     """
 
-  private var out = TextWriter()
+  var out = TextWriter()
   private let isForSpreadsheets: Bool
 
   /// - Parameter isForSpreadsheets: Whether an apostrophe precedes texts that a spreadsheet would compute.
   init(isForSpreadsheets: Bool = false) {
     self.isForSpreadsheets = isForSpreadsheets
   }
-
-  var count: Int { out.count }
 
   mutating func begin(_ head: DocumentHead) { out.literal(Self.header) }
 
@@ -50,11 +48,6 @@ struct CSVWriter: EventWriter {
   }
 
   mutating func end() {}
-
-  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
-    try out.withBytes(body)
-    out.removeAll()
-  }
 
   private mutating func number(_ event: EventRecord, _ column: EventColumn) {
     out.byte(UInt8(ascii: ","))

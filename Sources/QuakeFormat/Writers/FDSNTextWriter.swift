@@ -5,7 +5,7 @@ internal import QuakeModel
 /// The format has no quotes. A bar becomes U+2502 and a line break U+2424 or U+240D, which look like them, and
 /// U+241B comes before a character that would otherwise be mistaken for one of these; so an import restores the
 /// text exactly. `Catalog` is the column `source`, which tells an import whose identifiers they are.
-struct FDSNTextWriter: EventWriter {
+struct FDSNTextWriter: TextEventWriter {
   static let header: StaticString =
     """
     #EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|\
@@ -13,9 +13,7 @@ struct FDSNTextWriter: EventWriter {
 
     """
 
-  private var out = TextWriter()
-
-  var count: Int { out.count }
+  var out = TextWriter()
 
   mutating func begin(_ head: DocumentHead) { out.literal(Self.header) }
 
@@ -50,11 +48,6 @@ struct FDSNTextWriter: EventWriter {
   }
 
   mutating func end() {}
-
-  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
-    try out.withBytes(body)
-    out.removeAll()
-  }
 
   private mutating func bar() { out.byte(UInt8(ascii: "|")) }
 

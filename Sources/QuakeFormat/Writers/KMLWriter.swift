@@ -3,7 +3,7 @@ internal import QuakeModel
 /// KML 2.2: a placemark for each event, with its values as typed data. The altitude is the negative depth in
 /// metres; it is not used for drawing, because the hypocentre lies below the ground. In a server's documents, each
 /// has a colour by its age and a size by its magnitude.
-struct KMLWriter: EventWriter {
+struct KMLWriter: TextEventWriter {
   private static let schema: StaticString = """
     <Schema name="event" id="event">
     <SimpleField type="string" name="code"/>
@@ -21,7 +21,7 @@ struct KMLWriter: EventWriter {
 
     """
 
-  private var out = TextWriter()
+  var out = TextWriter()
   private let isServed: Bool
   private var generated = Timestamp.now()
 
@@ -30,8 +30,6 @@ struct KMLWriter: EventWriter {
   init(form: ServiceForm? = nil) {
     isServed = form != nil
   }
-
-  var count: Int { out.count }
 
   mutating func begin(_ head: DocumentHead) {
     generated = head.generated
@@ -51,12 +49,11 @@ struct KMLWriter: EventWriter {
     out.literal("<Placemark><name>")
     out.headline(event)
     out.literal("</name>")
-    if !isServed, let time = event.time {
-      out.literal("<TimeStamp><when>")
-      out.timestamp(time)
-      out.literal("</when></TimeStamp>")
+    if isServed {
+      style(event)
+    } else {
+      out.element("<TimeStamp><when>", event.time, "</when></TimeStamp>")
     }
-    if isServed { style(event) }
     out.literal("<ExtendedData><SchemaData schemaUrl=\"#event\">")
     text("code", event, .code)
     number("magnitude", event.magnitude)
@@ -94,11 +91,6 @@ struct KMLWriter: EventWriter {
   }
 
   mutating func end() { out.literal("</Document>\n</kml>\n") }
-
-  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
-    try out.withBytes(body)
-    out.removeAll()
-  }
 
   /// Writes USGS's colours, as opacity, blue, green and red, and its sizes.
   private mutating func style(_ event: EventRecord) {

@@ -6,7 +6,7 @@ internal import QuakeModel
 /// the standard permits no colon, and other characters that it does not permit as `~` and two hexadecimal
 /// digits. Attributes of a namespace of our own hold values that the standard's elements would change, such as
 /// the original word of an event type that the standard does not have.
-struct QuakeMLWriter: EventWriter {
+struct QuakeMLWriter: TextEventWriter {
   private static let head: StaticString = """
     <?xml version="1.0" encoding="UTF-8"?>
     <q:quakeml xmlns="http://quakeml.org/xmlns/bed/1.2" xmlns:q="http://quakeml.org/xmlns/quakeml/1.2" \
@@ -18,9 +18,7 @@ struct QuakeMLWriter: EventWriter {
   private static let longestAgency = 64
   private static let longestMagnitudeType = 32
 
-  private var out = TextWriter()
-
-  var count: Int { out.count }
+  var out = TextWriter()
 
   mutating func begin(_ head: DocumentHead) {
     out.literal(Self.head)
@@ -58,11 +56,7 @@ struct QuakeMLWriter: EventWriter {
     if hasMagnitude { magnitude(event, hasOrigin: hasOrigin) }
     out.literal("<creationInfo>")
     agency(event)
-    if let updated = event.updated {
-      out.literal("<creationTime>")
-      out.timestamp(updated)
-      out.literal("</creationTime>")
-    }
+    out.element("<creationTime>", event.updated, "</creationTime>")
     if let revision {
       out.literal("<version>")
       out.integer(Int(revision))
@@ -72,11 +66,6 @@ struct QuakeMLWriter: EventWriter {
   }
 
   mutating func end() { out.literal("</eventParameters>\n</q:quakeml>\n") }
-
-  mutating func drain(_ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
-    try out.withBytes(body)
-    out.removeAll()
-  }
 }
 
 // MARK: - Elements

@@ -54,6 +54,14 @@ extension TextWriter {
     double(value)
     literal(close)
   }
+
+  /// Writes an element with an instant; nothing if there is none.
+  mutating func element(_ open: StaticString, _ value: Timestamp?, _ close: StaticString) {
+    guard let value else { return }
+    literal(open)
+    timestamp(value)
+    literal(close)
+  }
 }
 
 /// The characters that XML 1.0 can contain.
