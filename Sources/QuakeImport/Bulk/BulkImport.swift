@@ -24,7 +24,7 @@ final class BulkImport {
     /// Whether the transaction ends with the present work.
     var ends = false
 
-    init(_ connection: Connection, _ writer: BulkWriter) throws(ThreadError) {
+    init(_ connection: Connection, _ writer: BulkWriter) throws {
       thread = try ImportThread(connection)
       self.writer = writer
     }
