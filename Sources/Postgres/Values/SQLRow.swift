@@ -143,11 +143,8 @@ extension Connection {
     _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
     as types: (repeat each Value).Type
   ) throws(PostgresError) -> [(repeat each Value)] {
-    let result = try run(statement, isPrepared, format)
-    do throws(PostgresError) {
-      return try result.rows(as: types)
-    } catch {
-      throw error.caused(by: statement.text)
+    try read(statement, isPrepared, format) { result throws(PostgresError) in
+      try result.rows(as: types)
     }
   }
 
@@ -156,11 +153,8 @@ extension Connection {
     _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
     as type: Value.Type
   ) throws(PostgresError) -> [Value] {
-    let result = try run(statement, isPrepared, format)
-    do throws(PostgresError) {
-      return try result.rows(as: type)
-    } catch {
-      throw error.caused(by: statement.text)
+    try read(statement, isPrepared, format) { result throws(PostgresError) in
+      try result.rows(as: type)
     }
   }
 
@@ -170,11 +164,8 @@ extension Connection {
     _ statement: SQL, prepared isPrepared: Bool = false, format: Format = .text,
     _ make: (borrowing SQLRow) throws(PostgresError) -> Row
   ) throws(PostgresError) -> [Row] {
-    let result = try run(statement, isPrepared, format)
-    do throws(PostgresError) {
-      return try result.rows(make)
-    } catch {
-      throw error.caused(by: statement.text)
+    try read(statement, isPrepared, format) { result throws(PostgresError) in
+      try result.rows(make)
     }
   }
 
@@ -257,11 +248,18 @@ extension Connection {
     }
   }
 
-  private func run(
-    _ statement: SQL, _ isPrepared: Bool, _ format: Format
-  ) throws(PostgresError) -> QueryResult {
-    isPrepared
+  private func read<Rows>(
+    _ statement: SQL, _ isPrepared: Bool, _ format: Format,
+    _ read: (borrowing QueryResult) throws(PostgresError) -> Rows
+  ) throws(PostgresError) -> Rows {
+    let result =
+      isPrepared
       ? try executePrepared(statement, format: format) : try execute(statement, format: format)
+    do throws(PostgresError) {
+      return try read(result)
+    } catch {
+      throw error.caused(by: statement.text)
+    }
   }
 }
 
