@@ -10,6 +10,25 @@ public protocol ByteSource {
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int
 }
 
+extension ByteSource {
+  /// Reads `most` bytes, or fewer at the end or before an error.
+  func readBytes(atMost most: Int) -> (bytes: [UInt8], failure: FeedError?) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: most, alignment: 16)
+    defer { buffer.deallocate() }
+    var end = 0
+    do throws(FeedError) {
+      while end < most {
+        let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
+        guard count > 0 else { break }
+        end += count
+      }
+      return (Array(buffer[..<end]), nil)
+    } catch {
+      return (Array(buffer[..<end]), error)
+    }
+  }
+}
+
 /// Reads a file.
 public final class FileSource: ByteSource {
   private let source: FileDescriptorSource

@@ -68,18 +68,9 @@ public final class DecompressingSource: ByteSource {
   }
 
   private func nextByte() throws(FeedError) -> UInt8? {
-    var byte: UInt8 = 0
-    var failure: FeedError?
-    let count = withUnsafeMutableBytes(of: &byte) { buffer in
-      do throws(FeedError) {
-        return try original.read(into: buffer)
-      } catch {
-        failure = error
-        return 0
-      }
-    }
+    let (bytes, failure) = original.readBytes(atMost: 1)
     if let failure { throw failure }
-    return count == 0 ? nil : byte
+    return bytes.first
   }
 }
 

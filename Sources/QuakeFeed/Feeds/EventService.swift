@@ -168,23 +168,9 @@ public struct EventService: Sendable {
 
   /// The number in the body of an answer to `countURL`; nil if the body is not exactly a number.
   public static func count(in body: any ByteSource) throws(FeedError) -> Int64? {
-    var bytes = [UInt8](repeating: 0, count: 64)
-    var end = 0
-    while end < bytes.count {
-      var failure: FeedError?
-      let read = bytes.withUnsafeMutableBytes { buffer in
-        do throws(FeedError) {
-          return try body.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
-        } catch {
-          failure = error
-          return 0
-        }
-      }
-      if let failure { throw failure }
-      guard read > 0 else { break }
-      end += read
-    }
-    let text = String(decoding: bytes[..<end], as: UTF8.self).filter { !$0.isWhitespace }
+    let (bytes, failure) = body.readBytes(atMost: 64)
+    if let failure { throw failure }
+    let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     return Int64(text)
   }

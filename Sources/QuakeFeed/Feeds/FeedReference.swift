@@ -17,9 +17,7 @@ public struct FeedReference: Sendable, Hashable {
   public static let usgsBaseURL = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary"
 
   /// The names of USGS's summary feeds, each made of a threshold and a window.
-  public static let knownNames: [String] = ["significant", "4.5", "2.5", "1.0", "all"].flatMap {
-    magnitudes in ["hour", "day", "week", "month"].map { "\(magnitudes)_\($0)" }
-  }
+  public static let knownNames = SummaryFeed.all.map(\.name)
 
   /// The most bytes of a name, a path or a URL.
   public static let maximumBytes = 8192
@@ -144,7 +142,12 @@ extension FeedReference {
 
   /// The scope of a feed of that name; nil if it is unknown.
   public static func scope(of name: String) -> FeedScope? {
-    summaryName(in: name).flatMap(scope(ofSummary:))
+    summaryName(in: name).flatMap { SummaryFeed(name: $0) }.map { feed in
+      FeedScope(
+        name: feed.name, source: "usgs", window: feed.window.seconds,
+        minimumMagnitude: feed.threshold.magnitude,
+        isSelective: feed.threshold == .significant)
+    }
   }
 
   /// The name of the summary feed that a file or a URL is named after; nil if there is none in it.
@@ -164,18 +167,5 @@ extension FeedReference {
 
   private static func isWordCharacter(_ character: Character?) -> Bool {
     character.map { $0.isLetter || $0.isNumber } ?? false
-  }
-
-  private static func scope(ofSummary name: String) -> FeedScope? {
-    let parts = name.split(separator: "_")
-    let windows: [Substring: Int64] = [
-      "hour": 3600, "day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400,
-    ]
-    guard parts.count == 2, let window = windows[parts[1]] else { return nil }
-    // The names are rounded: feed 2.5 begins at magnitude 2.45, as in USGS's own service.
-    let threshold = Double(parts[0]).map { $0 - 0.05 }
-    return FeedScope(
-      name: name, source: "usgs", window: window, minimumMagnitude: threshold,
-      isSelective: parts[0] == "significant")
   }
 }

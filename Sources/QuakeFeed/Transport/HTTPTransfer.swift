@@ -209,18 +209,8 @@ extension HTTPTransfer {
   /// Reads the beginning of the body of an error answer as text; nil if there is none. A failure does not
   /// matter, because the answer is an error anyhow.
   func readErrorText() -> String? {
-    var bytes = [UInt8](repeating: 0, count: FeedError.longestAnswer)
-    var end = 0
-    while end < bytes.count {
-      var count = 0
-      bytes.withUnsafeMutableBytes { buffer in
-        count =
-          (try? read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))) ?? 0
-      }
-      guard count > 0 else { break }
-      end += count
-    }
-    return end == 0 ? nil : String(decoding: bytes[..<end], as: UTF8.self)
+    let bytes = HTTPSource(self).readBytes(atMost: FeedError.longestAnswer).bytes
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
   /// Runs the transfer until it has ended or `isEnough` returns true.

@@ -13,7 +13,8 @@ public struct SummaryFeed: Sendable, Hashable {
     /// No threshold: events without a magnitude are included.
     case all
 
-    /// The least magnitude; nil for events of every magnitude.
+    /// The least magnitude; nil for events of every magnitude. The names are rounded: feed 2.5 begins at 2.45, as in
+    /// USGS's own service.
     public var magnitude: Double? {
       switch self {
       case .magnitude4_5: 4.45
