@@ -49,7 +49,6 @@ import Testing
         #expect(rows.value(8).integer == next)
         // Columns that do not exist.
         #expect(rows.value(9).isNull && rows.value(-1).isNull)
-        #expect(rows.rowCount == Int(next))
         next += 1
       }
       #expect(rows.value(0).isNull)

@@ -21,30 +21,30 @@ import Testing
 
   private func writeRow(_ writer: inout CopyWriter, text: String) throws {
     try writer.beginRow(columnCount: 7)
-    try writer.text(text)
-    for _ in 0..<6 { try writer.null() }
+    writer.values.text(text)
+    for _ in 0..<6 { writer.values.null() }
   }
 
   @Test func copyInWritesEveryTypeAndNull() throws {
     let count = try connection.copyIn(Self.statement) { writer in
       try writer.beginRow(columnCount: 7)
-      try writer.text("é \"\\\n\t🌋")
-      try writer.int2(.min)
-      try writer.int4(.min)
-      try writer.int8(.min)
-      try writer.float8(-0.1)
-      try writer.timestamp(microseconds: -1)
-      try writer.bool(true)
+      writer.values.text("é \"\\\n\t🌋")
+      writer.values.int2(.min)
+      writer.values.int4(.min)
+      writer.values.int8(.min)
+      writer.values.float8(-0.1)
+      writer.values.timestamp(microseconds: -1)
+      writer.values.bool(true)
       try writer.beginRow(columnCount: 7)
-      try writer.text("")
-      try writer.int2(.max)
-      try writer.int4(.max)
-      try writer.int8(.max)
-      try writer.float8(.nan)
-      try writer.timestamp(microseconds: 946_684_800_000_000)
-      try writer.bool(false)
+      writer.values.text("")
+      writer.values.int2(.max)
+      writer.values.int4(.max)
+      writer.values.int8(.max)
+      writer.values.float8(.nan)
+      writer.values.timestamp(microseconds: 946_684_800_000_000)
+      writer.values.bool(false)
       try writer.beginRow(columnCount: 7)
-      for _ in 0..<7 { try writer.null() }
+      for _ in 0..<7 { writer.values.null() }
     }
     #expect(count == 3)
     #expect(
@@ -92,15 +92,9 @@ import Testing
     let sizes =
       [0, 1, 131_040, 131_041, 131_045, 131_049, 131_053, 131_066, 131_067, 131_068]
       + [131_069, 131_070, 131_071, 131_072, 131_073, 5, 1_000_000, 300_000, 0, 262_144, 7]
-    let bytesSent = try {
-      var sent = 0
-      try connection.copyIn(Self.statement) { writer in
-        for size in sizes { try writeRow(&writer, text: String(repeating: "é", count: size / 2)) }
-        sent = writer.bytesSent
-      }
-      return sent
-    }()
-    #expect(bytesSent > 2_000_000)
+    try connection.copyIn(Self.statement) { writer in
+      for size in sizes { try writeRow(&writer, text: String(repeating: "é", count: size / 2)) }
+    }
     #expect(
       try connection.table("select length(a), a = repeat('é', length(a)) from public.t")
         == sizes.map { "\($0 / 2)|t" })

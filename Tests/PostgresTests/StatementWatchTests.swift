@@ -99,7 +99,7 @@ import Testing
       try connection.copyIn("copy public.t from stdin (format binary)") { writer in
         for row in 0..<500_000 {
           try writer.beginRow(columnCount: 1)
-          try writer.text("row \(row)")
+          writer.values.text("row \(row)")
         }
       }
     }

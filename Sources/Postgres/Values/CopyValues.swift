@@ -68,7 +68,7 @@ public struct CopyValues: ~Copyable {
   }
 
   /// Appends bytes that are already in the format.
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+  public mutating func append(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
@@ -154,9 +154,6 @@ public struct CopyReader: ~Copyable {
     self.stream = stream
   }
 
-  /// How many rows have been read so far, by this reader and those before it.
-  public var rowCount: Int { stream.rowCount }
-
   /// The size of the present row in bytes.
   public var rowSize: Int { row.size }
 
@@ -184,15 +181,14 @@ public struct CopyReader: ~Copyable {
 
 /// Sends rows to the server in the binary format of COPY, through one send buffer.
 ///
-/// Made by `Connection.copyIn`. For each row call `beginRow`, then one value or `null` for each
-/// column. It has one owner, the function that called `copyIn`.
+/// Made by `Connection.copyIn`. For each row call `beginRow`, then append one value for each column to `values`. It
+/// has one owner, the function that called `copyIn`.
 public struct CopyWriter: ~Copyable {
   private let connection: Connection
   /// 64 to 256 KiB are equally fast; one `PQputCopyData` a row is not.
   private static let capacity = 128 * 1024
-  private var buffer = CopyValues()
-  /// The number of bytes passed to libpq.
-  public private(set) var bytesSent = 0
+  /// What has not been passed to libpq.
+  public var values = CopyValues()
 
   init(connection: Connection) {
     self.connection = connection
@@ -200,95 +196,23 @@ public struct CopyWriter: ~Copyable {
     let header: [UInt8] = [
       0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00, 0, 0, 0, 0, 0, 0, 0, 0,
     ]
-    header.withUnsafeBytes { buffer.append($0) }
-  }
-
-  private mutating func flushIfFull() throws(PostgresError) {
-    if buffer.count >= Self.capacity { try flush() }
-  }
-
-  private mutating func flush() throws(PostgresError) {
-    guard buffer.count > 0 else { return }
-    try connection.putCopyData(buffer)
-    bytesSent += buffer.count
-    buffer.removeAll()
+    header.withUnsafeBytes { values.append($0) }
   }
 
   /// Begins a row of `columnCount` columns.
   public mutating func beginRow(columnCount: Int) throws(PostgresError) {
-    buffer.columnCount(columnCount)
-    try flushIfFull()
-  }
-
-  /// Values that were encoded before, of one or more columns.
-  public mutating func values(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
-    buffer.append(bytes)
-    try flushIfFull()
-  }
-
-  /// A null.
-  public mutating func null() throws(PostgresError) {
-    buffer.null()
-    try flushIfFull()
-  }
-
-  /// A text, as UTF-8 without NUL.
-  public mutating func text(_ utf8: UnsafeRawBufferPointer) throws(PostgresError) {
-    buffer.text(utf8)
-    try flushIfFull()
-  }
-
-  /// A `bytea`.
-  public mutating func bytes(_ value: UnsafeRawBufferPointer) throws(PostgresError) {
-    // The binary formats of `bytea` and `text` are both the bytes themselves.
-    try text(value)
-  }
-
-  /// A text.
-  public mutating func text(_ value: String) throws(PostgresError) {
-    buffer.text(value)
-    try flushIfFull()
-  }
-
-  /// A `smallint`.
-  public mutating func int2(_ value: Int16) throws(PostgresError) {
-    buffer.int2(value)
-    try flushIfFull()
-  }
-
-  /// An `integer`.
-  public mutating func int4(_ value: Int32) throws(PostgresError) {
-    buffer.int4(value)
-    try flushIfFull()
-  }
-
-  /// A `bigint`.
-  public mutating func int8(_ value: Int64) throws(PostgresError) {
-    buffer.int8(value)
-    try flushIfFull()
-  }
-
-  /// A `double precision`.
-  public mutating func float8(_ value: Double) throws(PostgresError) {
-    buffer.float8(value)
-    try flushIfFull()
-  }
-
-  /// A `timestamptz`, from microseconds since 1970-01-01T00:00:00Z.
-  public mutating func timestamp(microseconds: Int64) throws(PostgresError) {
-    buffer.timestamp(microseconds: microseconds)
-    try flushIfFull()
-  }
-
-  /// A `boolean`.
-  public mutating func bool(_ value: Bool) throws(PostgresError) {
-    buffer.bool(value)
-    try flushIfFull()
+    if values.count >= Self.capacity { try flush() }
+    values.columnCount(columnCount)
   }
 
   /// Sends the remaining bytes and the trailer. `Connection.copyIn` reads the server's answer.
   mutating func finish() throws(PostgresError) {
-    buffer.columnCount(-1)
+    values.columnCount(-1)
     try flush()
+  }
+
+  private mutating func flush() throws(PostgresError) {
+    try connection.putCopyData(values)
+    values.removeAll()
   }
 }

@@ -218,11 +218,11 @@ final class BulkWriter {
       try connection.copyIn(copyStatement) { writer in
         try batch.forEachRow { _, values in
           try writer.beginRow(columnCount: columns.count + 1)
-          try writer.values(values)
+          writer.values.append(values)
           if let generated {
-            try writer.timestamp(microseconds: generated.microseconds)
+            writer.values.timestamp(microseconds: generated.microseconds)
           } else {
-            try writer.null()
+            writer.values.null()
           }
         }
       }
@@ -313,8 +313,8 @@ final class BulkWriter {
       try batch.forEachRow { number, values in
         staged += 1
         try writer.beginRow(columnCount: columns.count + 1)
-        try writer.int8(first + number - 1)
-        try writer.values(values)
+        writer.values.int8(first + number - 1)
+        writer.values.append(values)
       }
     }
   }
@@ -361,11 +361,11 @@ final class BulkWriter {
     ) { writer in
       for (record, reject, isKept) in rejects where isKept {
         try writer.beginRow(columnCount: 5)
-        try writer.int8(importID)
-        try writer.int8(first + record - 1)
-        try writer.text(reject.place)
-        try writer.text(reject.reason)
-        try writer.text(reject.raw)
+        writer.values.int8(importID)
+        writer.values.int8(first + record - 1)
+        writer.values.text(reject.place)
+        writer.values.text(reject.reason)
+        writer.values.text(reject.raw)
       }
     }
   }

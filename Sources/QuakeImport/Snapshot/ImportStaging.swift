@@ -22,14 +22,14 @@ struct ImportStaging {
       {
         batch.seen += 1
         try writer.beginRow(columnCount: columns.count + 5)
-        try writer.int8(before.seen + batch.seen)
+        writer.values.int8(before.seen + batch.seen)
         switch item {
         case .record:
           ids.add(reader.record)
           values.removeAll()
           values.append(reader.record, columns)
-          try values.withBytes(0..<values.count) { try writer.values($0) }
-          for _ in 0..<4 { try writer.null() }
+          values.withBytes(0..<values.count) { writer.values.append($0) }
+          for _ in 0..<4 { writer.values.null() }
         case .reject(let reject):
           batch.rejected += 1
           if batch.firstReject == nil { batch.firstReject = reject }
@@ -48,15 +48,15 @@ struct ImportStaging {
   ) throws {
     for column in columns {
       if column == .code, let code = reject.code {
-        try writer.text(code)
+        writer.values.text(code)
       } else {
-        try writer.null()
+        writer.values.null()
       }
     }
-    try writer.text(reject.place)
-    try writer.text(reject.reason)
-    if isKept { try writer.text(reject.raw) } else { try writer.null() }
-    try writer.bool(reject.isOfTime)
+    writer.values.text(reject.place)
+    writer.values.text(reject.reason)
+    if isKept { writer.values.text(reject.raw) } else { writer.values.null() }
+    writer.values.bool(reject.isOfTime)
   }
 }
 

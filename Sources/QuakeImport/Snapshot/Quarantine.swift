@@ -64,9 +64,10 @@ package struct Quarantine {
     ) { writer in
       try source.withBody { bytes in
         try writer.beginRow(columnCount: 3)
-        try writer.int8(id)
-        try writer.int4(part)
-        try writer.bytes(bytes)
+        writer.values.int8(id)
+        writer.values.int4(part)
+        // The binary formats of `bytea` and `text` are both the bytes themselves.
+        writer.values.text(bytes)
         part += 1
       }
     }

@@ -97,8 +97,8 @@ import Testing
         """)
       try writer.copyIn("copy quake.quake (code, time) from stdin (format binary)") { copy in
         try copy.beginRow(columnCount: 2)
-        try copy.text("c")
-        try copy.timestamp(microseconds: 0)
+        copy.values.text("c")
+        copy.values.timestamp(microseconds: 0)
       }
       try writer.run("create temporary table own (like quake.quake)")
       let recorders = ["insert", "update", "delete"].map {

@@ -212,8 +212,8 @@ import Testing
     try connection.copyIn("copy quake.quake (code, time) from stdin (format binary)") { writer in
       for number in 0..<1_000 {
         try writer.beginRow(columnCount: 2)
-        try writer.text("c\(number)")
-        try writer.timestamp(microseconds: Int64(number))
+        writer.values.text("c\(number)")
+        writer.values.timestamp(microseconds: Int64(number))
       }
     }
     #expect(

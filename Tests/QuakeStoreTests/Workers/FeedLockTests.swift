@@ -179,7 +179,7 @@ import Testing
       #expect(try condition(.milliseconds(10)) == .stalled)
       #expect(try condition(ToolProcess.patience) == .alive)
       try writer.beginRow(columnCount: 1)
-      try writer.int8(1)
+      writer.values.int8(1)
     }
   }
 
