@@ -136,9 +136,6 @@ package final class CurlTransfer {
   /// Whether the request has been sent to a server.
   package var isSent: Bool { quake_curl_get_offset(easy, CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
-  /// The number of bytes of the body received.
-  package var bodySize: Int { Int(quake_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)) }
-
   /// The URL of the present request, after redirects.
   package var url: String {
     quake_curl_get_string(easy, CURLINFO_EFFECTIVE_URL).map { String(cString: $0) } ?? ""

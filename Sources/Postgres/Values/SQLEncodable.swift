@@ -91,18 +91,8 @@ public enum Parameter: Sendable {
     value.map { Parameter.integer($0) } ?? .null
   }
 
-  /// A double, or null.
-  package static func double(_ value: Double?) -> Parameter {
-    value.map { Parameter.double($0) } ?? .null
-  }
-
   /// An array of texts (`text[]`). None may contain NUL.
   package static func array(_ values: some Sequence<String>) -> Parameter {
-    Array(values).sqlParameter
-  }
-
-  /// An array of integers (`bigint[]`).
-  package static func array(_ values: some Sequence<Int64>) -> Parameter {
     Array(values).sqlParameter
   }
 

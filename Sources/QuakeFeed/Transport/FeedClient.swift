@@ -85,13 +85,6 @@ public final class FeedClient {
     }
   }
 
-  /// Requests a feed at a URL given as text.
-  public func open(
-    url: String, validators: FeedValidators? = nil
-  ) throws(FeedError) -> FeedResponse {
-    try open(url: FeedURL(url), validators: validators)
-  }
-
   /// The answer of a transfer whose headers have arrived.
   static func response(
     _ transfer: HTTPTransfer, spool: BodySpool? = nil

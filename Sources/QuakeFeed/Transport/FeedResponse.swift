@@ -67,8 +67,6 @@ public struct FeedResponse {
   /// Whether the service reports that it has no data (204). There is no body.
   public var isEmpty: Bool { status == 204 }
 
-  /// The number of bytes of the body received so far, before decompression.
-  public var bytesReceived: Int { transfer.bytesReceived }
 }
 
 /// The validators of the last version of a feed, so that the server need not send it again.

@@ -251,9 +251,6 @@ extension HTTPTransfer {
     milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
   }
 
-  /// The number of bytes of the body received.
-  var bytesReceived: Int { curl.bodySize }
-
   /// The URL that answered, after redirects, without secrets.
   var effectiveURL: String { url.leading(to: curl.url).shown }
 

@@ -216,17 +216,6 @@ extension JSONWriter {
   /// Writes a change, however long it gets.
   public mutating func change(_ change: Change) { self.change(change) { _ in } }
 
-  /// Writes a change within its transaction, however long it gets.
-  public mutating func change(within change: Change) { self.change(within: change) { _ in } }
-
-  /// Writes a version, however long it gets.
-  public mutating func version(_ version: EventVersion) { self.version(version) { _ in } }
-
-  /// Writes a difference, however long it gets.
-  public mutating func difference(_ difference: EventDifference) {
-    self.difference(difference) { _ in }
-  }
-
   /// Writes an event of a snapshot, however long it gets.
   public mutating func snapshot(_ record: EventRecord, token: ChangeToken, position: Int64) {
     snapshot(record, token: token, position: position) { _ in }

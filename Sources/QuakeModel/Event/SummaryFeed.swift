@@ -78,10 +78,7 @@ public struct SummaryFeed: Sendable, Hashable {
   /// As in the address: `all_hour`.
   public var name: String { "\(threshold.rawValue)_\(window.rawValue)" }
 
-  /// As in the metadata: `USGS All Earthquakes, Past Hour`.
-  public var title: String { "USGS \(subject)" }
-
-  /// The title without the source: `All Earthquakes, Past Hour`.
+  /// As in the metadata, without the source: `All Earthquakes, Past Hour`.
   package var subject: String {
     let what =
       switch threshold {

@@ -224,11 +224,6 @@ public struct JSONWriter: Sendable {
     out.integer(value)
   }
 
-  /// Writes an integer, or `null` where there is none.
-  public mutating func integer(_ value: Int64?) {
-    if let value { integer(Int(value)) } else { null() }
-  }
-
   /// Writes a number with the fewest digits that parse to the same double. NaN and the infinities, which JSON
   /// does not have, become `null`.
   public mutating func double(_ value: Double) {

@@ -58,7 +58,6 @@ import Testing
       #expect(response.retryAfter == nil)
       #expect(response.effectiveURL == server.url())
       #expect(try FeedContents(response.body).records.count == 2)
-      #expect(response.bytesReceived == body.count)
       let request = try #require(server.requests.first)
       #expect(request.contains("User-Agent: quake/1.2.3\r\n"))
       #expect(request.contains("Accept-Encoding: gzip\r\n"))

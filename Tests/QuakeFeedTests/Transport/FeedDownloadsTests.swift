@@ -63,7 +63,7 @@ import Testing
       let second = try downloads.start(FeedURL(quick.url()))
       try finish(second, of: downloads)
       let response = try second.response()
-      #expect(response.etag == "\"a\"" && response.bytesReceived == Self.body.count)
+      #expect(response.etag == "\"a\"")
       #expect(try FeedContents(response.body).records.count == 2)
     }
     #expect(!first.isFinished && !downloads.isEmpty)

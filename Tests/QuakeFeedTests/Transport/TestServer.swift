@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import QuakeFeed
 import Synchronization
 import TestSupport
 
@@ -114,5 +115,14 @@ final class TestServer: Sendable {
       request.append(byte)
     }
     return String(decoding: request, as: UTF8.self)
+  }
+}
+
+extension FeedClient {
+  /// Requests a feed at a URL given as text.
+  func open(
+    url: String, validators: FeedValidators? = nil
+  ) throws(FeedError) -> FeedResponse {
+    try open(url: FeedURL(url), validators: validators)
   }
 }

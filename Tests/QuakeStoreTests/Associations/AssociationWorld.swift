@@ -67,8 +67,8 @@ struct AssociationWorld {
         """,
         [
           .text(report.code), .text(report.source), .double(report.seconds),
-          .double(report.latitude), .double(report.longitude), .double(report.magnitude),
-          .double(report.depth), .text(report.status),
+          .double(report.latitude), .double(report.longitude), report.magnitude.sqlParameter,
+          report.depth.sqlParameter, .text(report.status),
         ])
     }
   }

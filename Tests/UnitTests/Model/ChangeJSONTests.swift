@@ -102,7 +102,9 @@ import Testing
       json.removeWritten()
     }
     part { $0.beginTransaction(transaction) }
-    for position in [0, 7] as [Int64] { try part { $0.change(within: try change(position)) } }
+    for position in [0, 7] as [Int64] {
+      try part { $0.change(within: try change(position)) { _ in } }
+    }
     part { $0.endTransaction() }
     let changes = [0, 7].map { position in
       """
@@ -122,10 +124,12 @@ import Testing
     json.version(
       EventVersion(
         transaction: try transaction(full: true), position: nil, op: .update, code: "us7000pn9s",
-        changed: ["felt"], old: nil, new: try record(5)))
+        changed: ["felt"], old: nil, new: try record(5))
+    ) { _ in }
     json.newline()
     json.difference(
-      EventDifference(op: .delete, code: "us7000pn9s", changed: [], old: try record(5), new: nil))
+      EventDifference(op: .delete, code: "us7000pn9s", changed: [], old: try record(5), new: nil)
+    ) { _ in }
     let quake = quakeJSON(magnitude: "5")
     #expect(
       String(decoding: json.bytes, as: UTF8.self) == """
