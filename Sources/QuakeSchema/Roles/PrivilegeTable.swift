@@ -293,24 +293,6 @@ package enum Privilege: String, CaseIterable, Sendable {
   case create = "CREATE"
   case connect = "CONNECT"
   case temporary = "TEMPORARY"
-
-  /// The letter for it in psql's `\dp`.
-  var letter: String {
-    switch self {
-    case .select: "r"
-    case .insert: "a"
-    case .update: "w"
-    case .delete: "d"
-    case .truncate: "D"
-    case .references: "x"
-    case .trigger: "t"
-    case .execute: "X"
-    case .usage: "U"
-    case .create: "C"
-    case .connect: "c"
-    case .temporary: "T"
-    }
-  }
 }
 
 /// A row of the table of privileges: the privileges of the roles on one object.

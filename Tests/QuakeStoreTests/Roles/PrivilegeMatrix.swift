@@ -43,3 +43,23 @@ enum PrivilegeMatrix {
     return letters.joined()
   }
 }
+
+extension Privilege {
+  /// The letter for it in psql's `\dp`.
+  fileprivate var letter: String {
+    switch self {
+    case .select: "r"
+    case .insert: "a"
+    case .update: "w"
+    case .delete: "d"
+    case .truncate: "D"
+    case .references: "x"
+    case .trigger: "t"
+    case .execute: "X"
+    case .usage: "U"
+    case .create: "C"
+    case .connect: "c"
+    case .temporary: "T"
+    }
+  }
+}
