@@ -36,10 +36,10 @@ struct HistoryPage {
   let rows: Int
   /// The codes, for the form by codes.
   let codes: [String]?
-  private let conditions: HistoryConditions
-  private let range: HistoryRange
-  private let isAscending: Bool
-  private let scanned: Int
+  fileprivate let conditions: HistoryConditions
+  fileprivate let range: HistoryRange
+  fileprivate let isAscending: Bool
+  fileprivate let scanned: Int
 
   init(_ query: HistoryQuery, _ range: HistoryRange, limits: Limits) {
     self.range = range
@@ -68,10 +68,7 @@ struct HistoryPage {
 
   /// The statement for the page after a cursor. Its text is the same for all cursors.
   func statement(after cursor: HistoryQueryCursor) -> SQL {
-    let sql = HistoryPageSQL(
-      conditions: conditions, isAscending: isAscending, rows: rows, scanned: scanned,
-      after: cursor.needed, upTo: range.upTo, transaction: cursor.transaction,
-      version: cursor.version)
+    let sql = HistoryPageSQL(self, after: cursor)
     guard let codes else { return sql.walk(from: cursor.position) }
     let edge: Int64 = isAscending ? 0 : .max
     return sql.merge(
@@ -94,26 +91,18 @@ struct HistoryPageSQL {
   private let transaction: SQL
   private let version: SQL
 
-  /// - Parameters:
-  ///   - after: The number after which the history must not be purged, or nil.
-  ///   - upTo: That of the last transaction.
-  ///   - transaction: The transaction handed over last.
-  ///   - version: The version handed over last.
-  init(
-    conditions: HistoryConditions, isAscending: Bool, rows: Int, scanned: Int, after: Int64?,
-    upTo: Int64, transaction: Int64, version: Int64
-  ) {
-    self.conditions = conditions
-    self.isAscending = isAscending
-    self.rows = SQL(trusted: "\(rows)")
-    self.scanned = scanned
-    range = (after, upTo)
-    self.transaction = "\(transaction)::bigint"
-    self.version = "\(version)::bigint"
+  init(_ page: HistoryPage, after cursor: HistoryQueryCursor) {
+    conditions = page.conditions
+    isAscending = page.isAscending
+    rows = SQL(trusted: "\(page.rows)")
+    scanned = page.scanned
+    range = (cursor.needed, page.range.upTo)
+    transaction = "\(cursor.transaction)::bigint"
+    version = "\(cursor.version)::bigint"
     let beyond: SQL = isAscending ? ">" : "<"
     transactionConditions = HistoryConditions.all(
-      HistoryRange.conditions(after: after, upTo: upTo)
-        + ["t.token \(sql: beyond)= \(sql: self.transaction)"] + conditions.transaction)
+      HistoryRange.conditions(after: range.after, upTo: range.upTo)
+        + ["t.token \(sql: beyond)= \(sql: transaction)"] + conditions.transaction)
   }
 
   private var direction: SQL { isAscending ? "asc" : "desc" }
