@@ -1,3 +1,4 @@
+internal import Basics
 import Glibc
 
 extension EmbeddedServer {
@@ -50,21 +51,12 @@ extension EmbeddedServer {
 
   /// Whether another program listens on a port of 127.0.0.1.
   package static func isUsed(_ port: Int) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    var on: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(UInt16(clamping: port).bigEndian)
-    address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-    let code = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    do throws(SystemFailure) {
+      close(try ListeningSocket(host: "127.0.0.1", port: port, backlog: 1).descriptor)
+      return false
+    } catch {
+      return error.code == EADDRINUSE
     }
-    return code != 0 && errno == EADDRINUSE
   }
 
   static func listening(_ folder: Folder) -> Listening? {
