@@ -48,29 +48,20 @@ package struct AssociatedEarthquake: Sendable {
   }
 
   private static func statement(where condition: SQL) -> SQL {
-    let (qLatitude, pLatitude) = (
-      AssociationStatements.whole("q.latitude"), AssociationStatements.whole("p.latitude")
-    )
-    let (qLongitude, pLongitude) = (
-      AssociationStatements.whole("q.longitude"), AssociationStatements.whole("p.longitude")
-    )
-    return """
-      with decision as materialized (\(sql: AssociationStatements.decisions))
-      select a.preferred, q.code, q.source, q.time, q.magnitude, q.magnitude_type, q.place,
-             extract(epoch from q.time - p.time)::double precision as seconds,
-             2 * 6371.0088::double precision * asin(least(1::double precision, sqrt(
-               sin(radians(\(sql: qLatitude) - \(sql: pLatitude)) / 2) ^ 2
-               + cos(radians(\(sql: pLatitude))) * cos(radians(\(sql: qLatitude)))
-                 * sin(radians(\(sql: qLongitude) - \(sql: pLongitude)) / 2) ^ 2))) as kilometres,
-             q.magnitude - p.magnitude as magnitudes,
-             exists (select from decision n
-                      where n.together and (n.code = q.code or n.other = q.code)) as by_hand
-        from quake.association a
-        join quake.quake q on q.code = a.code
-        join quake.quake p on p.code = a.preferred
-       where \(sql: condition)
-       order by p.time desc, a.preferred, a.code <> a.preferred, q.source, q.code
-      """
+    """
+    with decision as materialized (\(sql: AssociationStatements.decisions))
+    select a.preferred, q.code, q.source, q.time, q.magnitude, q.magnitude_type, q.place,
+           extract(epoch from q.time - p.time)::double precision as seconds,
+           quake.distance(p.latitude, p.longitude, q.latitude, q.longitude) as kilometres,
+           q.magnitude - p.magnitude as magnitudes,
+           exists (select from decision n
+                    where n.together and (n.code = q.code or n.other = q.code)) as by_hand
+      from quake.association a
+      join quake.quake q on q.code = a.code
+      join quake.quake p on p.code = a.preferred
+     where \(sql: condition)
+     order by p.time desc, a.preferred, a.code <> a.preferred, q.source, q.code
+    """
   }
 
   private static func read(
