@@ -144,7 +144,11 @@ package struct SystemFailure: Error {
   /// The system's description of it.
   package let reason: String
 
-  init(_ code: Int32) {
+  /// The description as a sentence.
+  package var sentence: String { reason + "." }
+
+  /// The failure with an error number of the system.
+  package init(_ code: Int32) {
     self.init(code, reason: String(cString: strerror(code)))
   }
 

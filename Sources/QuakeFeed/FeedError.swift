@@ -1,5 +1,4 @@
 public import Basics
-import Glibc
 
 /// Why a feed could not be opened, fetched or read as a whole.
 ///
@@ -277,18 +276,6 @@ extension FeedError.Code {
       "Check that this is an earthquake feed in GeoJSON, CSV, FDSN text or QuakeML, or fetch it again."
     case .unavailable: "Check the name, or try again later."
     case .interrupted: nil
-    }
-  }
-}
-
-/// The system's description of an `errno`.
-enum SystemError {
-  /// The description as a sentence.
-  static func sentence(_ code: Int32) -> String {
-    var text = [CChar](repeating: 0, count: 256)
-    guard strerror_r(code, &text, text.count) == 0 else { return "System error \(code)." }
-    return text.withUnsafeBytes { bytes in
-      String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) + "."
     }
   }
 }

@@ -26,8 +26,8 @@ import Testing
     try connection.run("set escape_string_warning = off")
     for text in Self.texts + [String(repeating: "'\\", count: 50_000)] {
       let literal = try connection.literal(text: text)
-      #expect(try connection.ask("select \(literal.text)") == text)
-      #expect(try connection.ask("select \(literal.text)::text = $1", [.text(text)]) == "t")
+      #expect(try connection.ask("select \(literal)") == text)
+      #expect(try connection.ask("select \(literal)::text = $1", [.text(text)]) == "t")
     }
   }
 
@@ -52,8 +52,8 @@ import Testing
       #expect(
         try connection.ask(
           """
-          select (\(literal.text)::\(type) is not distinct from $1::\(type))
-             and coalesce(\(literal.text)::\(type)::text, 'null') = coalesce($1::\(type)::text, 'null')
+          select (\(literal)::\(type) is not distinct from $1::\(type))
+             and coalesce(\(literal)::\(type)::text, 'null') = coalesce($1::\(type)::text, 'null')
           """, [value]) == "t", "\(value)")
     }
   }

@@ -10,7 +10,7 @@ extension Connection {
   /// usable; an open transaction has then failed.
   ///
   /// - Parameters:
-  ///   - query: The query. COPY takes no parameters: each is replaced by a `SQLLiteral` of its value.
+  ///   - query: The query. COPY takes no parameters: each is replaced by a literal of its value.
   ///   - columns: The number of columns of the query.
   ///   - rowLimit: The most bytes of a row, approximately; nil for no limit. A larger one is an error of kind
   ///     `tooLarge`, after which the connection is unusable.

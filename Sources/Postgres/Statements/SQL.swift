@@ -92,12 +92,12 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
 
   /// The statement with a literal in the place of each parameter.
   func filled(
-    _ literal: (Parameter) throws(PostgresError) -> SQLLiteral
+    _ literal: (Parameter) throws(PostgresError) -> String
   ) throws(PostgresError) -> SQL {
     var filled = SQL(trusted: pieces[0])
     for (binding, piece) in zip(bindings, pieces.dropFirst()) {
       // The literal is a token of its own, whatever stands before it.
-      filled.append(" " + (try literal(binding.parameter)).text)
+      filled.append(" " + (try literal(binding.parameter)))
       filled.append(piece)
     }
     return filled

@@ -1,40 +1,25 @@
 internal import CLibpq
 
-/// A value as part of a statement's text, for the statements that take no parameters: COPY.
-///
-/// It is made only of typed values: a number, a boolean, or a text that libpq has quoted. Like a parameter, it has
-/// the type that its place in the statement gives it.
-struct SQLLiteral: Hashable, Sendable {
-  let text: String
-
-  private init(text: String) {
-    self.text = text
-  }
-
-  static let null = SQLLiteral(text: "null")
-
-  init(integer value: Int64) {
-    text = "'\(value)'"
-  }
-
-  /// A double that is parsed to the same double.
-  init(double value: Double) {
-    // The text form has digits, signs, a point and letters, and no quote.
-    text = "'\(Parameter.double(value).textForm ?? "")'"
-  }
-
-  /// A boolean.
-  init(bool value: Bool) {
-    text = value ? "true" : "false"
-  }
-}
-
 extension Connection {
+  /// The literal for a parameter's value, for the statements that take no parameters: COPY. Like a parameter, it has the
+  /// type that its place in the statement gives it.
+  ///
+  /// - Throws: `PostgresError` of kind `server` for a text with a NUL.
+  func literal(_ parameter: Parameter) throws(PostgresError) -> String {
+    switch parameter {
+    case .null: "null"
+    case .text(let value): try literal(text: value)
+    // The text form of a number has digits, signs, a point and letters, and no quote.
+    case .integer, .double: "'\(parameter.textForm ?? "")'"
+    case .bool(let value): value ? "true" : "false"
+    }
+  }
+
   /// A text as a literal, quoted by libpq for this connection.
   ///
   /// - Throws: `PostgresError` of kind `server` for a text with a NUL, which no value in PostgreSQL can
   ///   have.
-  func literal(text: String) throws(PostgresError) -> SQLLiteral {
+  func literal(text: String) throws(PostgresError) -> String {
     var text = text
     let quoted: String? = text.withUTF8 { utf8 in
       guard !utf8.contains(0) else { return nil }
@@ -46,23 +31,8 @@ extension Connection {
       defer { PQfreemem(quoted) }
       return quoted.map { String(cString: $0) }
     }
-    guard let quoted else {
-      throw .unstorable
-    }
-    return SQLLiteral(quoted: quoted)
-  }
-
-  /// The literal for a parameter's value.
-  ///
-  /// - Throws: `PostgresError` of kind `server` for a text with a NUL.
-  func literal(_ parameter: Parameter) throws(PostgresError) -> SQLLiteral {
-    switch parameter {
-    case .null: .null
-    case .text(let value): try literal(text: value)
-    case .integer(let value): SQLLiteral(integer: value)
-    case .double(let value): SQLLiteral(double: value)
-    case .bool(let value): SQLLiteral(bool: value)
-    }
+    guard let quoted else { throw .unstorable }
+    return quoted
   }
 }
 
@@ -70,11 +40,4 @@ extension PostgresError {
   static let unstorable = PostgresError(
     kind: .server, sqlState: SQLState.characterNotInRepertoire,
     message: "a text with a character that PostgreSQL cannot store")
-}
-
-extension SQLLiteral {
-  /// A literal that `PQescapeLiteral` returned.
-  fileprivate init(quoted: String) {
-    text = quoted
-  }
 }

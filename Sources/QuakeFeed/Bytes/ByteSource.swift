@@ -1,3 +1,4 @@
+internal import Basics
 import Glibc
 
 /// A source of bytes: a file, a descriptor, an HTTP body, or another source decompressed.
@@ -77,7 +78,7 @@ public final class FileSource: ByteSource {
       let failure = errno
       throw FeedError(
         failure == ENOENT || failure == ENOTDIR ? .fileNotFound : .unreadable,
-        "could not open \(name)", detail: SystemError.sentence(failure))
+        "could not open \(name)", detail: SystemFailure(failure).sentence)
     }
     var status = stat()
     let kind = fstat(descriptor, &status) == 0 ? Self.kind(status) : .regular
@@ -85,7 +86,7 @@ public final class FileSource: ByteSource {
     guard kind != .other else {
       close(descriptor)
       throw FeedError(
-        .unreadable, "could not open \(name)", detail: SystemError.sentence(EISDIR))
+        .unreadable, "could not open \(name)", detail: SystemFailure(EISDIR).sentence)
     }
     guard kind == .regular || !onlyRegular else {
       close(descriptor)
@@ -162,7 +163,7 @@ public final class FileDescriptorSource: ByteSource {
       let failure = errno
       if failure == EINTR || failure == EAGAIN { continue }
       throw FeedError(
-        .unreadable, "could not read \(name)", detail: SystemError.sentence(failure))
+        .unreadable, "could not read \(name)", detail: SystemFailure(failure).sentence)
     }
   }
 

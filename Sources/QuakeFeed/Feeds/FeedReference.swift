@@ -1,3 +1,4 @@
+internal import Basics
 import Glibc
 public import QuakeModel
 
@@ -109,7 +110,7 @@ public struct FeedReference: Sendable, Hashable {
     }
     throw FeedError(
       failure == ENOENT || failure == ENOTDIR ? .fileNotFound : .unreadable,
-      "could not open file \"\(shown)\"", detail: SystemError.sentence(failure))
+      "could not open file \"\(shown)\"", detail: SystemFailure(failure).sentence)
   }
 }
 

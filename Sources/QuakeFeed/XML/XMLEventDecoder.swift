@@ -143,7 +143,9 @@ final class XMLEventDecoder: FeedDecoder {
       let depth = origin.depth.withUnsafeBytes {
         DecimalNumber.parse($0, shiftedBy: places) ?? DecimalNumber.notANumber($0)
       }
-      guard let depth else { throw Self.wrong(.depth, origin.depth, "a number") }
+      guard let depth else {
+        throw origin.depth.withUnsafeBytes { TextReading.wrong(.depth, $0, "a number") }
+      }
       try FieldCheck.set(depth, .depth, in: &record)
     }
     try read(origin.stations, .nst, .integer, in: &record)
@@ -209,14 +211,6 @@ final class XMLEventDecoder: FeedDecoder {
   ) throws(Rejection) {
     guard !text.isEmpty else { return }
     try reading.set(text, column, in: &record)
-  }
-
-  private static func wrong(
-    _ column: EventColumn, _ text: [UInt8], _ expected: String
-  ) -> Rejection {
-    let found = text.prefix(64).withUnsafeBytes { FeedReject.text($0) }
-    return Rejection(
-      "The \(FieldCheck.name(column)) \"\(found)\" is not \(expected).", of: column)
   }
 }
 

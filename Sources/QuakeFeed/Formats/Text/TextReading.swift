@@ -25,18 +25,18 @@ enum TextReading {
       }
     case .number:
       guard let number = DecimalNumber.parse(text) ?? DecimalNumber.notANumber(text) else {
-        throw wrong(column, text, "a number")
+        throw Self.wrong(column, text, "a number")
       }
       try FieldCheck.set(number, column, in: &record)
     case .integer:
       if DecimalNumber.notANumber(text) != nil { return record.setNull(column) }
       guard let number = DecimalNumber.parse(text), let integer = Int(exactly: number) else {
-        throw wrong(column, text, "a whole number")
+        throw Self.wrong(column, text, "a whole number")
       }
       try FieldCheck.set(integer: integer, column, in: &record)
     case .instant:
       guard let instant = Timestamp(iso8601: text) else {
-        throw wrong(column, text, "a date and time of the years 1 to 9999")
+        throw Self.wrong(column, text, "a date and time of the years 1 to 9999")
       }
       record.set(column, instant)
     }
@@ -49,7 +49,8 @@ enum TextReading {
     try text.withRawBytes { bytes throws(Rejection) in try set(bytes, column, in: &record) }
   }
 
-  private func wrong(
+  /// The reason for which a value is rejected.
+  static func wrong(
     _ column: EventColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
     let found = FeedReject.text(UnsafeRawBufferPointer(rebasing: text.prefix(64)))

@@ -67,7 +67,7 @@ public final class BodySpool: ByteSource {
   private static func unreadable() -> FeedError {
     FeedError(
       .unreadable, "could not read the body from its temporary file",
-      detail: SystemError.sentence(errno))
+      detail: SystemFailure(errno).sentence)
   }
 
   /// Passes the whole body, including its unread part, to `body` as the parts of a gzip file.
@@ -137,7 +137,7 @@ public enum BodyFile {
     } catch {
       throw FeedError(
         .unreadable, "could not create a temporary file in \"\(folder)\"",
-        detail: SystemError.sentence(error.code),
+        detail: error.sentence,
         hint: "The body of a feed is stored there while it is read. Set TMPDIR to another folder.")
     }
   }
@@ -151,7 +151,7 @@ public enum BodyFile {
     } catch {
       throw FeedError(
         .unreadable, "could not write to a temporary file",
-        detail: SystemError.sentence(error.code))
+        detail: error.sentence)
     }
   }
 }
