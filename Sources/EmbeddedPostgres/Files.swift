@@ -87,14 +87,6 @@ extension EmbeddedServer {
       close(descriptor)
     }
 
-    /// Whether a program's output contains these words. (The standard library's search would link its regular
-    /// expressions.)
-    static func contains(_ bytes: [UInt8], _ words: String) -> Bool {
-      let words = Array(words.utf8)
-      guard bytes.count >= words.count else { return false }
-      return (0...(bytes.count - words.count)).contains { bytes[$0...].starts(with: words) }
-    }
-
     /// The system's description of an error number.
     static func reason(_ code: Int32) -> String {
       String(cString: strerror(code))
@@ -137,7 +129,7 @@ extension EmbeddedServer {
     fullDisk(
       Files.lastLines(output),
       isCertain: [ENOSPC, EDQUOT].contains {
-        code == $0 || Files.contains(output, Files.reason($0))
+        code == $0 || output.contains(Files.reason($0).utf8)
       })
   }
 

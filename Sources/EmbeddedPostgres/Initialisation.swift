@@ -120,7 +120,7 @@ extension EmbeddedServer {
   }
 
   private static func mentions(_ outcome: ChildProcess.Outcome, _ words: String) -> Bool {
-    Files.contains(outcome.errors, words)
+    outcome.errors.contains(words.utf8)
   }
 }
 

@@ -136,7 +136,7 @@ extension EmbeddedServer {
     /// Whether this is a PostgreSQL process of this data folder, which is then its working directory. If the
     /// system does not show the working directory, the answer is yes.
     func belongs(to folder: Folder) -> Bool {
-      guard Files.contains(Array(name.utf8), "postgres") else { return false }
+      guard name.contains("postgres") else { return false }
       var ours = stat()
       var its = stat()
       guard stat("/proc/\(pid)/cwd", &its) == 0 else { return errno != ENOENT }
@@ -161,7 +161,7 @@ extension EmbeddedServer {
       all(in: folder).contains { process in
         guard let title = Files.read("/proc/\(process.pid)/cmdline") else { return false }
         // The title of a backend that is accepting a connection ends with that word, too.
-        return Files.contains(title, " startup") && !Files.contains(title, "[local]")
+        return title.contains(" startup".utf8) && !title.contains("[local]".utf8)
       }
     }
   }

@@ -159,7 +159,7 @@ enum FeedSyntax {
     case UInt8(ascii: "{"): return isEventLine(text) ? .jsonLines : .json
     case UInt8(ascii: "["): return .json
     case UInt8(ascii: "<"):
-      let isHTML = folded.hasBytes("<html") || folded.hasBytes("<!doctype html")
+      let isHTML = folded.contains("<html".utf8) || folded.contains("<!doctype html".utf8)
       if !isHTML, isXML(folded) { return .xml }
       throw FeedError(
         .html, "\(input.name) looks like an HTML page, not a feed",

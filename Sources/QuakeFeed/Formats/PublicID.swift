@@ -76,7 +76,7 @@ struct PublicID {
   /// The value of the parameter `eventid`; the parameters after it, such as the format, say nothing.
   private static func parameter(in path: ArraySlice<UInt8>) -> Found? {
     let folded = path.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-    guard let place = folded.firstIndex(ofBytes: "eventid=") else { return nil }
+    guard let place = folded.firstRange(of: "eventid=".utf8)?.lowerBound else { return nil }
     let start = path.startIndex + place + "eventid=".utf8.count
     let end =
       path[start...].firstIndex { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }

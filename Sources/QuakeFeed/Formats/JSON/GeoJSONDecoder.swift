@@ -42,8 +42,8 @@ final class GeoJSONDecoder: FeedDecoder {
       }
       return .usgsGeoJSON
     } catch {
-      if feature.hasBytes("\"unid\"") { return .emscJSON }
-      return feature.hasBytes("\"publicID\"") ? .geonetJSON : .usgsGeoJSON
+      if feature.contains("\"unid\"".utf8) { return .emscJSON }
+      return feature.contains("\"publicID\"".utf8) ? .geonetJSON : .usgsGeoJSON
     }
   }
 

@@ -55,7 +55,7 @@ final class JSONParser {
 
   /// The document with `null` in place of each `NaN` that is not in a string; nil if there is none.
   private static func withNullForNaN(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    guard bytes.hasBytes("NaN") else { return nil }
+    guard bytes.contains("NaN".utf8) else { return nil }
     var result: [UInt8] = []
     var isInString = false
     var index = 0

@@ -87,7 +87,7 @@ extension FeedURL: ExpressibleByStringLiteral {
 enum URLText {
   /// The scheme in lower case (`https`), when the text has one followed by `://`.
   static func scheme(of text: String) -> String? {
-    guard let separator = text.utf8.firstIndex(ofBytes: "://") else { return nil }
+    guard let separator = text.utf8.firstRange(of: "://".utf8)?.lowerBound else { return nil }
     let scheme = text[..<separator].lowercased()
     let isScheme = scheme.utf8.allSatisfy {
       ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2B || $0 == 0x2D
@@ -98,7 +98,7 @@ enum URLText {
 
   /// The part between `://` and the path.
   private static func authority(of url: String) -> Substring? {
-    guard let separator = url.utf8.firstIndex(ofBytes: "://") else { return nil }
+    guard let separator = url.utf8.firstRange(of: "://".utf8)?.lowerBound else { return nil }
     return url[separator...].dropFirst(3).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
   }
 
