@@ -71,8 +71,7 @@ struct LatencyWorkload: Workload {
       time: MonotonicClock.now(), server: bench.server.processes.cpu, client: watchers.cpu,
       machine: SystemLoad.busy
     )
-    let pid = try writer.spawn(
-      ChildProcess.Descriptors(input: nothing, output: output.descriptor, errors: 2))
+    let pid = try writer.spawn(input: nothing, output: output.descriptor, errors: 2)
     if size > 0 {
       _ = try watchers.read(
         lines: commits, within: SteadyCommits.interval * commits + .seconds(20))
@@ -131,7 +130,7 @@ final class WatchedOutputs {
       _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
       defer { close(ends[1]) }
       pids.append(
-        try program.spawn(ChildProcess.Descriptors(input: nothing, output: ends[1], errors: 2)))
+        try program.spawn(input: nothing, output: ends[1], errors: 2))
       polled.append(pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0))
       lines.append([])
     }

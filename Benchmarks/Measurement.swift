@@ -37,8 +37,7 @@ struct Measurement {
     let busy = SystemLoad.busy
     let begun = MonotonicClock.now()
     let pid = try program.spawn(
-      ChildProcess.Descriptors(
-        input: nothing, output: output.descriptor, errors: errors.descriptor))
+      input: nothing, output: output.descriptor, errors: errors.descriptor)
     var status: Int32 = 0
     var usage = rusage()
     while wait4(pid, &status, 0, &usage) < 0 {

@@ -123,8 +123,7 @@ extension EmbeddedServer {
       binaries.postgres,
       ["-D", folder.data] + Configuration.arguments(folder, port: port, options.settings))
     do throws(ChildProcess.LaunchError) {
-      return try command.spawn(
-        ChildProcess.Descriptors(input: nothing, output: words, errors: words), in: .ownSession)
+      return try command.spawn(input: nothing, output: words, errors: words, in: .ownSession)
     } catch {
       throw EmbeddedServerError(.unavailable, error.description)
     }
@@ -150,9 +149,9 @@ extension EmbeddedServer {
   /// Decides whether to try again after our postmaster ended before it was ready; throws if not.
   private func judgeFailure() throws(EmbeddedServerError) -> Retry {
     let words = Files.read(folder.startLog, last: 16 << 10) ?? []
-    if Files.contains(words, "pre-existing shared memory block") { return .othersUseTheData }
+    if words.contains("pre-existing shared memory block".utf8) { return .othersUseTheData }
     if Postmaster.current(folder) != nil { return .anotherIsThere }
-    let isInLog = Files.contains(words, "redirecting log output")
+    let isInLog = words.contains("redirecting log output".utf8)
     let output = isInLog ? Files.read(folder.currentLogFile, last: 4 << 10) ?? [] : words
     throw fullDisk(after: output)
       ?? EmbeddedServerError(

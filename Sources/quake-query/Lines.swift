@@ -101,8 +101,7 @@ struct Pager {
     _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
     let program = ChildProcess("/bin/sh", ["-c", command])
     guard
-      let process = try? program.spawn(
-        ChildProcess.Descriptors(input: ends[0], output: 1, errors: 2))
+      let process = try? program.spawn(input: ends[0], output: 1, errors: 2)
     else {
       close(ends[1])
       return nil

@@ -87,23 +87,6 @@ package struct ChildProcess: Sendable {
 }
 
 extension ChildProcess {
-  /// The descriptors that become the child's standard ones.
-  package struct Descriptors: Sendable {
-    /// Its standard input.
-    package var input: Int32
-    /// Its standard output.
-    package var output: Int32
-    /// Its standard error.
-    package var errors: Int32
-
-    /// Three descriptors, which the caller continues to own.
-    package init(input: Int32, output: Int32, errors: Int32) {
-      self.input = input
-      self.output = output
-      self.errors = errors
-    }
-  }
-
   /// Which signals of a terminal reach the child.
   package enum Group: Sendable {
     /// Those that reach the caller.
@@ -115,8 +98,13 @@ extension ChildProcess {
   }
 
   /// Starts the program and returns its process id. The caller must wait for the process.
+  ///
+  /// - Parameters:
+  ///   - input: What becomes the child's standard input. The caller continues to own the descriptors.
+  ///   - output: What becomes its standard output.
+  ///   - errors: What becomes its standard error.
   package func spawn(
-    _ descriptors: Descriptors, in group: Group = .callers
+    input: Int32, output: Int32, errors: Int32, in group: Group = .callers
   ) throws(LaunchError) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
@@ -126,9 +114,9 @@ extension ChildProcess {
       posix_spawn_file_actions_destroy(&actions)
       posix_spawnattr_destroy(&attributes)
     }
-    posix_spawn_file_actions_adddup2(&actions, descriptors.input, 0)
-    posix_spawn_file_actions_adddup2(&actions, descriptors.output, 1)
-    posix_spawn_file_actions_adddup2(&actions, descriptors.errors, 2)
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, errors, 2)
     var code = quake_spawn_close_from(&actions, 3)
     if code == 0, let workingDirectory {
       code = quake_spawn_change_directory(&actions, workingDirectory)

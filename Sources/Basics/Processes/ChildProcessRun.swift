@@ -18,9 +18,8 @@ extension ChildProcess {
     defer { errors.closeAll() }
 
     let pid = try spawn(
-      Descriptors(
-        input: input == nil ? nothing : toChild.reading, output: output.writing,
-        errors: errors.writing))
+      input: input == nil ? nothing : toChild.reading, output: output.writing,
+      errors: errors.writing)
     toChild.closeReading()
     output.closeWriting()
     errors.closeWriting()
@@ -132,8 +131,7 @@ package final class RunningChild {
     defer { pipe.closeReading() }
     _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
     do {
-      pid = try program.spawn(
-        ChildProcess.Descriptors(input: pipe.reading, output: 1, errors: 2), in: .own)
+      pid = try program.spawn(input: pipe.reading, output: 1, errors: 2, in: .own)
     } catch {
       pipe.closeWriting()
       throw error

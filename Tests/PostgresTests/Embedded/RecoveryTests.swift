@@ -234,8 +234,7 @@ private struct Bystander {
     defer { close(ends[0]) }
     _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
     input = ends[1]
-    pid = try account.command("/bin/cat", []).spawn(
-      ChildProcess.Descriptors(input: ends[0], output: 2, errors: 2))
+    pid = try account.command("/bin/cat", []).spawn(input: ends[0], output: 2, errors: 2)
   }
 
   func end() {
@@ -266,7 +265,7 @@ private final class Backend {
     defer { for end in [toChild[0], fromChild[0], fromChild[1]] { close(end) } }
     input = toChild[1]
     psql = try ChildProcess(try server.psqlPath, ["-X", "-A", "-t", "-q", "-d", server.conninfo])
-      .spawn(ChildProcess.Descriptors(input: toChild[0], output: fromChild[1], errors: 2))
+      .spawn(input: toChild[0], output: fromChild[1], errors: 2)
     let query = "select pg_backend_pid();\n"
     _ = query.withCString { write(input, $0, strlen($0)) }
     var bytes = [UInt8](repeating: 0, count: 64)

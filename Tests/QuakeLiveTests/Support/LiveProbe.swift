@@ -18,8 +18,7 @@ enum LiveProbe {
     guard pipe(&input) == 0, pipe(&output) == 0 else { throw Failure(output: "no pipe") }
     for end in input + output { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let child = ChildProcess(folder + "/test-probe", arguments)
-    let pid = try child.spawn(
-      ChildProcess.Descriptors(input: input[0], output: output[1], errors: 2))
+    let pid = try child.spawn(input: input[0], output: output[1], errors: 2)
     close(input[0])
     close(output[1])
     defer { close(output[0]) }
