@@ -90,7 +90,6 @@ package struct PeriodicTimer {
 }
 
 extension Duration {
-  /// The length in seconds.
   package var inSeconds: Double {
     Double(components.seconds) + Double(components.attoseconds) * 1e-18
   }

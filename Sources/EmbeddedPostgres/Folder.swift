@@ -69,7 +69,6 @@ extension EmbeddedServer {
     /// The name of the socket of a server with this port.
     static func socketName(_ port: Int) -> String { ".s.PGSQL.\(port)" }
 
-    /// The unix socket.
     var socketPath: String { socket + "/" + Self.socketName }
     /// Whether the socket is in the home folder.
     var hasSocketInside: Bool { socket.hasPrefix(home + "/") }

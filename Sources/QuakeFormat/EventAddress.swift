@@ -26,7 +26,6 @@ struct EventAddress {
 
 /// The headline that USGS would give an event: `M 4.5 - 10 km N of Town`, `M ? Explosion - ...`.
 enum EventTitle {
-  /// Appends the headline.
   static func append(_ event: EventRecord, to text: inout [UInt8]) {
     text += "M ".utf8
     if let magnitude = event.magnitude, magnitude.isFinite {

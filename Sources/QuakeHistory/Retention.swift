@@ -11,7 +11,6 @@ package struct Retention {
   /// The default limit of the lag with which a durable cursor holds a purge back.
   package static let standardHoldLimit = Duration.seconds(7 * 86_400)
 
-  /// A retention over `connection`.
   package init(connection: Connection, holdLimit: Duration = standardHoldLimit) {
     self.connection = connection
     self.holdLimit = holdLimit
@@ -31,7 +30,6 @@ package struct Retention {
   package struct Plan: Sendable {
     /// The oldest valid token now.
     package let oldest: ChangeToken
-    /// The requested token.
     package let asked: ChangeToken
     /// The oldest valid token afterwards.
     package let floor: ChangeToken
@@ -47,9 +45,7 @@ package struct Retention {
   package struct Outcome: Sendable {
     /// The oldest valid token.
     package let floor: ChangeToken
-    /// Removed versions.
     package var versions: Int64 = 0
-    /// Removed transactions.
     package var transactions: Int64 = 0
     /// Whether everything below the floor that can be removed is removed.
     package var isFinished = false

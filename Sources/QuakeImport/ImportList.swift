@@ -2,7 +2,6 @@ package import Postgres
 internal import QuakeHistory
 package import QuakeModel
 
-/// The imports in `quake.import`.
 package enum ImportList {
   /// One import, as `quake.import` has it.
   package struct Entry: Sendable {

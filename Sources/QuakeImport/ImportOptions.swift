@@ -28,7 +28,6 @@ public struct ImportOptions: Sendable {
   public var author: String
   /// Context of the change in the history; by default the feed's name.
   public var context: String?
-  /// Status of the HTTP answer.
   package var httpStatus: Int?
   /// ETag of the HTTP answer.
   package var etag: String?

@@ -6,7 +6,6 @@ public import QuakeModel
 /// is found by these values, so that it costs the same however far down the list it is, and no event is
 /// skipped or repeated when others are inserted or deleted meanwhile.
 public struct EventCursor: Sendable, Hashable {
-  /// A value of an event.
   enum Value: Sendable, Hashable, SQLEncodable {
     case text(String)
     case double(Double)

@@ -16,7 +16,6 @@ package struct Migration: Sendable {
   /// statement returned the time before, null the first time. It returns the next key, null at the end, and the number
   /// of rows that it has changed.
   package let isInBatches: Bool
-  /// The statements.
   let sql: SQL
   /// The SHA-256 of the file, hexadecimal; nil if it is not known.
   let sha256: String?

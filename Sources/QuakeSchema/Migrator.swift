@@ -85,7 +85,6 @@ package struct Migrator {
     var oldestSchema: Int?
   }
 
-  /// A step of `migrate`.
   package enum Step {
     /// A batch of a migration that runs in batches: how many rows all batches so far have changed.
     case filled(Entry, rows: Int64)

@@ -1,6 +1,5 @@
 package import QuakeModel
 
-/// The options of the simulator.
 package struct SimulatorOptions: Sendable {
   /// The seed of the catalogue. The same seed gives the same catalogue.
   package var seed: UInt64 = 1
@@ -76,7 +75,6 @@ package enum SimulationStart: Sendable, Equatable {
     }
   }
 
-  /// The instant of the first change.
   func firstChange(now: Timestamp, rate: Double) -> Timestamp {
     guard case .at(let instant) = self, rate > 0 else { return instant(now: now, rate: rate) }
     let repeated = Int64(Self.repeatedChanges / rate * 60) * 1_000_000

@@ -61,7 +61,6 @@ package struct ChildProcess: Sendable {
 
   /// The error of a program that could not be started.
   package struct LaunchError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The program.
     package var executable: String
     /// The system's error number.
     package var code: Int32

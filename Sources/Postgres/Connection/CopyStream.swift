@@ -11,7 +11,6 @@ final class CopyStream {
     fileprivate var start: UnsafeRawPointer?
     fileprivate var fields: UnsafePointer<Field>?
     fileprivate var columns = 0
-    /// Its size in bytes.
     private(set) var size = 0
 
     static var none: Row { Row() }

@@ -169,7 +169,6 @@ extension HTTPTransfer {
     if !headers.isComplete { try checkResult() }
   }
 
-  /// The most bytes of the body.
   var maximumBodyBytes: Int { options.maximumBodyBytes }
 
   /// Reads the next bytes of the body; 0 at its end.

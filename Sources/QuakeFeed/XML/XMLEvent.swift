@@ -128,7 +128,6 @@ enum XMLNode: UInt8 {
   /// Text is collected.
   case text
 
-  /// A child element.
   enum Child {
     /// An element with children.
     case node(XMLNode)

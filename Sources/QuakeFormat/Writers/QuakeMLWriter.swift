@@ -277,7 +277,6 @@ enum QuakeMLTerms {
 
   private static let statuses: [StaticString] = ["preliminary", "confirmed", "final", "rejected"]
 
-  /// The evaluation for the column `status`.
   static func evaluation(_ status: UnsafeRawBufferPointer) -> Evaluation {
     if equals("automatic", status, ignoringCase: true) {
       return Evaluation(mode: "automatic", column: "automatic")

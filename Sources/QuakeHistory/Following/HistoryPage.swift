@@ -10,9 +10,7 @@ internal import QuakeModel
 /// The first form makes sure that no change is missing in the transactions that it walks through, and no transaction
 /// among them, unless a condition selects transactions.
 struct HistoryPage {
-  /// The limits of a page.
   struct Limits {
-    /// Rows in a page.
     var rows = 500
     /// Bytes in a page. If a page has more, one with fewer rows is read instead.
     var bytes = 2 << 20
@@ -34,7 +32,6 @@ struct HistoryPage {
 
   /// How many rows a full page has.
   let rows: Int
-  /// The codes, for the form by codes.
   let codes: [String]?
   fileprivate let conditions: HistoryConditions
   fileprivate let range: HistoryRange
@@ -80,12 +77,10 @@ struct HistoryPage {
 struct HistoryPageSQL {
   private let conditions: HistoryConditions
   private let isAscending: Bool
-  /// Rows in a page.
   private let rows: SQL
   /// Versions that the server examines for a page.
   private let scanned: Int
   private let transactionConditions: SQL
-  /// The range of the query.
   private let range: (after: Int64?, upTo: Int64)
   /// The transaction and the version handed over last.
   private let transaction: SQL

@@ -22,7 +22,6 @@ package struct HistoryReader {
   private var partial: (transaction: ChangeTransaction, version: Int64, position: Int64)?
   /// How many changes of `token`'s own transaction an earlier reader has handed over; 0: all.
   private var done: Int64
-  /// The row handed over last.
   private var last: Row?
   /// The page that is being prefetched, and the row after which it begins.
   private var prefetch: (row: Row, size: PageSize, ticket: Connection.PrefetchTicket)?
@@ -447,7 +446,6 @@ package struct HistoryReader {
 
     var rows: Int { self == .full ? HistoryReader.pageSize : 2 }
 
-    /// The statement of such a page.
     var statement: SQL { self == .full ? HistoryReader.fullPage : HistoryReader.smallPage }
 
     /// The most bytes that a page may have.

@@ -5,7 +5,6 @@ package import QuakeModel
 package struct EventHistory {
   private let connection: Connection
 
-  /// The history over `connection`.
   package init(connection: Connection) {
     self.connection = connection
   }

@@ -175,12 +175,10 @@ extension HistoryQueryCursor {
 ///
 /// Its text is `1042.9f3ac2d1:17`.
 package struct ChangePosition: Hashable, Sendable {
-  /// The transaction.
   package let token: ChangeToken
   /// The change's number in the transaction, from 0.
   package let position: Int64
 
-  /// The position of a change.
   package init(of change: Change) {
     token = change.transaction.token
     position = change.position

@@ -70,7 +70,6 @@ enum ChangeDecoder {
 
   // MARK: - Decoding
 
-  /// The transaction in a row.
   func transaction(_ page: borrowing QueryResult, _ row: Int) throws -> ChangeTransaction {
     switch self {
     case .composites: return try Self.link(page, row).transaction
@@ -123,7 +122,6 @@ enum ChangeDecoder {
   private static let incomplete = StoreError(
     .inconsistent, "the history holds an incomplete transaction")
 
-  /// The values of a version.
   struct Version {
     var op: ChangeOperation
     var changed: [String]
@@ -131,7 +129,6 @@ enum ChangeDecoder {
     var event: EventRecord
   }
 
-  /// The version in a row.
   func version(_ page: borrowing QueryResult, _ row: Int) throws -> Version {
     switch self {
     case .composites:
@@ -174,7 +171,6 @@ enum ChangeDecoder {
     }
   }
 
-  /// The change in a row.
   func change(
     _ page: borrowing QueryResult, _ row: Int, of transaction: ChangeTransaction, at position: Int64
   ) throws -> Change {
@@ -259,7 +255,6 @@ struct BulkChangeDecoder {
       client: rows.value(Column.client), row: rows.value(Column.transaction))
   }
 
-  /// The change in a row.
   mutating func change(
     _ rows: borrowing CopyReader, of transaction: ChangeTransaction, at position: Int64
   ) throws -> Change {

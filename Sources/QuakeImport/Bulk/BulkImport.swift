@@ -288,7 +288,6 @@ struct IDClaimTracker {
   /// The most ids that are kept in memory.
   private static let most = 65_536
 
-  /// Hashes of the codes.
   private var codes: Set<UInt64> = []
   /// Those whose last record says that the event was deleted, so that another event may have the id.
   private var deleted: Set<UInt64> = []
@@ -316,7 +315,6 @@ struct IDClaimTracker {
     }
   }
 
-  /// Adds the ids of a record.
   mutating func add(_ record: EventRecord) {
     guard !record.isDeletion else { return hasDeletions = true }
     guard isComplete else { return }

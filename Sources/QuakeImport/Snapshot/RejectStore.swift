@@ -76,7 +76,6 @@ package struct RejectStore {
 /// The limit on the rejects of one import that are kept in `quake.import_reject`, so that a bad feed does not
 /// fill the database. `quake.import` counts all of them.
 package struct RejectBudget: Sendable {
-  /// The most that are kept.
   package static let mostKept: Int64 = 1000
   /// The most bytes of all of them: places, reasons, and the text of the records.
   package static let mostBytes: Int64 = 4 << 20

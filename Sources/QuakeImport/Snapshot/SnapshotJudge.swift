@@ -259,7 +259,6 @@ package struct SnapshotLimits: Sendable {
   /// How long the bodies of snapshots in quarantine are kept.
   package var keptFor: Duration = .seconds(30 * 86_400)
 
-  /// The defaults.
   package init() {}
 }
 
@@ -282,7 +281,6 @@ struct SnapshotScope {
     asOf = "\(generated)::timestamptz"
   }
 
-  /// The name of the feed.
   var name: String { scope.name }
 
   /// Added to the feed's threshold: an event whose magnitude is revised by one step of the last digit must not

@@ -6,10 +6,8 @@ package import QuakeModel
 package struct AssociatedEarthquake: Sendable {
   /// One of its events.
   package struct Solution: Sendable {
-    /// The event.
     package let code: String
     package let source: String
-    /// Its origin time.
     package let time: Timestamp
     package let magnitude: Double?
     package let magnitudeType: String?

@@ -1,6 +1,5 @@
 package import Postgres
 
-/// The SQL of associations.
 package enum AssociationStatements {
   /// The condition that an event describes an earthquake as far as its own source is concerned: no other
   /// event has superseded it, except that the event may be associated with a preferred one.

@@ -220,7 +220,6 @@ package struct Tombstone: Sendable {
   package let code: String
   /// Why it was deleted: `deleted`, `expired` or `undone`.
   package let reason: String
-  /// When.
   package let deletedAt: Timestamp
   /// The author of the deletion; nil: not known.
   package let author: String?

@@ -58,7 +58,6 @@ package enum RegionTables {
     ("table_size", .own("each database has its own sizes")),
   ]
 
-  /// A publication of the centre.
   package struct Publication: Sendable {
     package let name: String
     /// Its tables with their schema, by name.

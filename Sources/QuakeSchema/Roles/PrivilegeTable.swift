@@ -340,12 +340,10 @@ package struct SecuredObject: Hashable, Sendable {
     var grantWord: String { self == .view ? "table" : rawValue }
   }
 
-  /// The kind of the object.
   package let kind: Kind
   /// The name with its schema, and for a function with its argument types. Empty for the connected database.
   package let name: String
 
-  /// An object.
   package init(_ kind: Kind, _ name: String) {
     self.kind = kind
     self.name = name

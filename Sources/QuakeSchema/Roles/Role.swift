@@ -39,7 +39,6 @@ package struct RoleNames: Sendable {
   /// The beginning of each name.
   package let prefix: String
 
-  /// The default prefix.
   package static let standardPrefix = "quake_"
 
   /// Names that begin with `prefix`; nil if it has other characters than lower-case letters, digits and `_`,

@@ -305,7 +305,6 @@ package struct RoleCheck {
 
 /// A difference between the roles of a database and the table of privileges or the recommended settings.
 package struct RoleFinding: Sendable {
-  /// The kind of a difference.
   package enum Kind: String, Sendable {
     /// The role does not exist.
     case missingRole = "missing role"
@@ -353,7 +352,6 @@ package struct RoleFinding: Sendable {
     }.joined(separator: ", ")
   }
 
-  /// The kind of the difference.
   package let kind: Kind
   /// The name of the role on the server, or `PUBLIC`.
   package let role: String

@@ -16,7 +16,6 @@ package struct RoleMaker {
 
   /// A statement to run.
   package struct Step: Sendable {
-    /// The statement.
     let text: String
     /// The statement without secrets.
     package let shown: String
@@ -38,7 +37,6 @@ package struct RoleMaker {
   private let options: Options
   private let connection: Connection
 
-  /// A maker of roles with these names over `connection`.
   package init(_ names: RoleNames, _ options: Options = Options(), over connection: Connection) {
     self.names = names
     self.options = options

@@ -5,7 +5,6 @@ package import Postgres
 package struct RoleRemoval {
   /// The result or the plan of a removal.
   package struct Outcome: Sendable {
-    /// The statements, in order.
     package let statements: [String]
     /// The dropped roles.
     package let removed: [String]
@@ -17,11 +16,8 @@ package struct RoleRemoval {
 
   /// The reason for which the roles cannot be dropped.
   package struct Refusal: ExplainedError, Sendable {
-    /// The primary message.
     package let message: String
-    /// More about it.
     package let detail: String?
-    /// What to do.
     package let hint: String?
     /// It cannot be done as long as other databases or roles depend on them.
     package var category: ErrorCategory { .failed }
@@ -30,7 +26,6 @@ package struct RoleRemoval {
   private let names: RoleNames
   private let connection: Connection
 
-  /// A removal of roles with these names over `connection`.
   package init(_ names: RoleNames, over connection: Connection) {
     self.names = names
     self.connection = connection

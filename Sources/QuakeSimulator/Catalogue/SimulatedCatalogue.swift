@@ -28,7 +28,6 @@ package struct SimulatedCatalogue: Sendable {
   /// How far back the first events lie, milliseconds.
   private let span: Double
 
-  /// The number of events.
   package var count: Int { events.count }
 
   /// A catalogue of `events` (0 or more) over the `days` (1 or more) before `now`.

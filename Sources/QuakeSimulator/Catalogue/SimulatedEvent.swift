@@ -1,4 +1,3 @@
-/// The type of an event.
 enum EventKind: String, Sendable {
   case earthquake
   case quarryBlast = "quarry blast"
@@ -49,7 +48,6 @@ struct Place: Hashable, Sendable {
 
 /// One event of the catalogue as it is now.
 struct SimulatedEvent: Sendable, Equatable {
-  /// The preferred id.
   var id: EventIdentifier
   /// The ids of the same event at other networks and its earlier ids, without the preferred one.
   var otherIDs: [EventIdentifier] = []

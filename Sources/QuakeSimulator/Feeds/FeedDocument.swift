@@ -17,7 +17,6 @@ enum SimulatedFormat: String, Sendable {
 
 /// Builds a whole document from events.
 struct FeedDocument {
-  /// The metadata of a document.
   struct Metadata {
     /// When the document was made: milliseconds since 1970.
     var generated: Int64

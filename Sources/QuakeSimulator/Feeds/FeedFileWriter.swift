@@ -7,7 +7,6 @@ package import QuakeModel
 /// a million span seven and a half years. The same seed, count and instant give the same bytes. With
 /// revisions, they give the same events, some of them with other contents.
 package struct FeedFileWriter: Sendable {
-  /// The seed of the events.
   package var seed: UInt64
   /// The number of events, 0 or more.
   package var events: Int

@@ -1,4 +1,3 @@
-/// A kind of fault of the feed.
 package enum FaultKind: String, CaseIterable, Sendable {
   /// A body generated 20 hours ago.
   case stale
@@ -20,7 +19,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
 
 /// A recurring fault.
 package struct ScheduledFault: Sendable {
-  /// The kind of fault.
   package var kind: FaultKind
   /// The number of answers for each faulty one: 1 (always) or more.
   package var every: Int
@@ -42,7 +40,6 @@ package struct ScheduledFault: Sendable {
   }
 }
 
-/// Makes answers faulty.
 enum FaultyAnswer {
   /// The answer that `fault` makes of a good one; the faults of contents (stale, half, ...) are made
   /// where the document is, and pass through.

@@ -139,21 +139,18 @@ struct Answer: Sendable {
     }
   }
 
-  /// The HTTP status.
   var status: UInt32 = 200
   var headers: [Header] = []
   var body: [UInt8] = []
   /// How much of the body is sent before the connection is closed; nil: all.
   var sentBytes: Int?
 
-  /// A short text.
   static func text(_ text: String, status: UInt32 = 200) -> Answer {
     Answer(
       status: status, headers: [Header("Content-Type", "text/plain; charset=utf-8")],
       body: Array(text.utf8))
   }
 
-  /// A JSON document.
   static func json(_ bytes: [UInt8]) -> Answer {
     Answer(headers: [Header("Content-Type", "application/json; charset=utf-8")], body: bytes)
   }

@@ -66,7 +66,6 @@ final class SimulatedService: Sendable {
   private static let summaries = "/earthquakes/feed/v1.0/summary/"
   private static let ending = ".geojson"
 
-  /// The address of a summary feed.
   func url(of feed: SummaryFeed) -> String { baseURL + Self.summaries + feed.name + Self.ending }
 
   private static func summary(_ path: String) -> SummaryFeed? {

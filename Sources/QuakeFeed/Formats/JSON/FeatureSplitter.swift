@@ -10,7 +10,6 @@ final class FeatureSplitter {
   struct Feature {
     /// The bytes, followed by `CSJ_PADDING` readable ones, and valid until the splitter is used again.
     let bytes: UnsafeRawBufferPointer
-    /// Its offset in the input.
     let offset: Int
   }
 

@@ -62,7 +62,6 @@ public struct FeedURL: Sendable, Hashable {
     FeedURL(text, secrets: Array(secrets))
   }
 
-  /// The URL with a suffix.
   func appending(_ text: String) -> FeedURL { leading(to: self.text + text) }
 
   /// A text with the secrets of the URL masked.

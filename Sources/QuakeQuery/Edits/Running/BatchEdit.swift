@@ -182,7 +182,6 @@ package struct BatchEdit {
 /// How many events a transaction of an edit changes: as many as take a tenth of a second, so that a session
 /// that waits for one of its row locks does not notice.
 struct ChunkSize {
-  /// The present size.
   private(set) var size = 2000
   private static let limits = 250...5000
   private static let target = Duration.milliseconds(100)
@@ -271,6 +270,5 @@ struct EditConditions {
     if !edit.selection.includesWithdrawn { conditions.append("q.withdrawn_at is null") }
   }
 
-  /// All conditions as one.
   var text: SQL { HistoryConditions.all(conditions) }
 }
