@@ -48,33 +48,27 @@ enum BlockingCall {
   /// - Parameters:
   ///   - call: The call. It goes on if the wait ends before it returns.
   ///   - discard: Gets a value for which nobody waits any more.
-  /// - Throws: `PostgresError` of kind `connection` if the system refuses a thread or a pipe.
+  /// - Throws: `PostgresError` of kind `connection` if the system refuses a thread or a descriptor.
   static func run<Value: Sendable>(
     until deadline: Deadline?, wake: Int32?, _ call: @escaping @Sendable () -> Value,
     discard: @escaping @Sendable (Value) -> Void
   ) throws(PostgresError) -> Outcome<Value> {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else {
-      throw PostgresError(
-        kind: .connection, message: "could not open a pipe: \(String(cString: strerror(errno)))",
-        hint: "The limit on open files of the user or of the service may be too low.")
-    }
-    let (done, end) = (ends[0], ends[1])
-    for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    defer { close(done) }
     let handover = Handover<Value>()
-    do throws(ThreadError) {
-      try DetachedThread.start {
+    let done: WakeEvent
+    do {
+      done = try WakeEvent()
+      try DetachedThread.start { [done] in
         let value = call()
         if !handover.put(value) { discard(value) }
-        // The caller sees the end of the pipe.
-        close(end)
+        done.raise()
       }
     } catch {
-      close(end)
-      throw PostgresError(kind: .connection, message: error.message, hint: error.hint)
+      let failure = error as? any ExplainedError
+      throw PostgresError(
+        kind: .connection, message: failure?.message ?? "\(error)", hint: failure?.hint)
     }
-    let outcome = Connection.wait(done, for: Int16(POLLIN), until: deadline, wake: wake)
+    let outcome = Connection.wait(
+      done.descriptor, for: Int16(POLLIN), until: deadline, wake: wake)
     if let value = handover.take() { return .returned(value) }
     return outcome == .woken ? .woken : .timedOut
   }

@@ -1,5 +1,5 @@
-package import Basics
 package import Postgres
+internal import QuakeModel
 
 /// Drops the roles that `RoleMaker` created, and their privileges on this database.
 package struct RoleRemoval {
@@ -14,15 +14,6 @@ package struct RoleRemoval {
     package let newOwner: String
   }
 
-  /// The reason for which the roles cannot be dropped.
-  package struct Refusal: ExplainedError, Sendable {
-    package let message: String
-    package let detail: String?
-    package let hint: String?
-    /// It cannot be done as long as other databases or roles depend on them.
-    package var category: ErrorCategory { .failed }
-  }
-
   private let names: RoleNames
   private let connection: Connection
 
@@ -33,7 +24,7 @@ package struct RoleRemoval {
 
   /// Plans the statements of `remove` without running them.
   ///
-  /// - Throws: `Refusal` if `remove` would throw it.
+  /// - Throws: As `remove`.
   package func plan() throws -> Outcome {
     try connection.transaction(.repeatableRead, readOnly: true) {
       try connection.executeScript(RoleDirectory.begin)
@@ -44,7 +35,8 @@ package struct RoleRemoval {
   /// Runs all statements in one transaction. The caller becomes the owner of the roles' objects in this
   /// database.
   ///
-  /// - Throws: `Refusal`; `PostgresError` with SQLSTATE 42501 if the connected role lacks the privileges.
+  /// - Throws: `StoreError` of kind `conflict` as long as other databases or roles depend on them; `PostgresError` with
+  ///   SQLSTATE 42501 if the connected role lacks the privileges.
   package func remove() throws -> Outcome {
     try connection.transaction {
       try connection.executeScript(RoleDirectory.begin)
@@ -87,8 +79,8 @@ package struct RoleRemoval {
 
   private func authorise(_ caller: RoleDirectory.Caller, _ directory: RoleDirectory) throws {
     if let own = names.role(named: caller.name) {
-      throw Refusal(
-        message: "role \"\(caller.name)\" cannot drop the roles, because it is one of them",
+      throw StoreError(
+        .conflict, "role \"\(caller.name)\" cannot drop the roles, because it is one of them",
         detail: "It is the \(own.rawValue).",
         hint: "Have a superuser run this, or the role that created them.")
     }
@@ -104,15 +96,15 @@ package struct RoleRemoval {
 
   /// Only a superuser can take the privileges on PostgreSQL's own functions away, and without that PostgreSQL does not drop
   /// their roles.
-  private func refuseShared(_ roles: [String], _ directory: RoleDirectory) throws(Refusal) {
+  private func refuseShared(_ roles: [String], _ directory: RoleDirectory) throws(StoreError) {
     let held = RoleStatements.list(
       for: directory.grants.filter { $0.object.isOfPostgreSQL && roles.contains($0.grantee) }
         .sorted { ($0.grantee, $0.object.name) < ($1.grantee, $1.object.name) }
         .map { .revoke($0.privilege, columns: [], $0.object, from: $0.grantee) })
     guard !held.isEmpty else { return }
-    throw Refusal(
-      message:
-        "cannot drop the roles, because a superuser has granted them functions of PostgreSQL",
+    throw StoreError(
+      .conflict,
+      "cannot drop the roles, because a superuser has granted them functions of PostgreSQL",
       detail: "Only a superuser can take these privileges back.",
       hint: "Have a superuser run this, or first: \(held.joined(separator: "; ")).")
   }
@@ -126,8 +118,8 @@ package struct RoleRemoval {
       let verb = other.hasObjects ? "own objects" : "have privileges"
       return "In database \"\(other.name)\", they \(verb): \(other.roles.joined(separator: ", "))."
     }
-    throw Refusal(
-      message: "cannot drop the roles, because they are in use in other databases",
+    throw StoreError(
+      .conflict, "cannot drop the roles, because they are in use in other databases",
       detail: details.joined(separator: " "),
       hint:
         "Remove their objects and privileges there (\"reassign owned by\", \"drop owned by\"), then repeat; give each Quake database a --prefix of its own."

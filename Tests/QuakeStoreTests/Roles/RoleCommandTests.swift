@@ -1,4 +1,5 @@
 import Postgres
+import QuakeModel
 import QuakeSchema
 import TestSupport
 import Testing
@@ -259,7 +260,7 @@ struct RoleCommandTests {
     #expect(try database.findings() == creators.map { "too many: \($0)" })
 
     // And it can drop them again, after a superuser has taken back what only one can.
-    let refused = try #require(throws: RoleRemoval.Refusal.self) {
+    let refused = try #require(throws: StoreError.self) {
       _ = try RoleRemoval(database.names, over: own).remove()
     }
     let locks =
@@ -332,7 +333,7 @@ struct RoleCommandTests {
     let other = try TestDatabase()
     let there = try other.connect()
     try there.run("grant select on quake.quake to \(database.names.name(.reader))")
-    let refused = try #require(throws: RoleRemoval.Refusal.self) {
+    let refused = try #require(throws: StoreError.self) {
       _ = try RoleRemoval(database.names, over: database.connection).remove()
     }
     #expect(refused.message.contains("in use in other databases"))
@@ -342,7 +343,7 @@ struct RoleCommandTests {
     try there.run(
       "create table public.own ()", "alter table public.own owner to \(database.names.name(.owner))"
     )
-    let owning = try #require(throws: RoleRemoval.Refusal.self) {
+    let owning = try #require(throws: StoreError.self) {
       _ = try RoleRemoval(database.names, over: database.connection).plan()
     }
     #expect(owning.detail?.contains("they own objects: ") == true)
@@ -354,7 +355,7 @@ struct RoleCommandTests {
   @Test func rolesAreNotDroppedByOneOfThem() throws {
     let database = try RoledDatabase(on: .main)
     let owner = try database.connect(as: .owner)
-    #expect(throws: RoleRemoval.Refusal.self) {
+    #expect(throws: StoreError.self) {
       _ = try RoleRemoval(database.names, over: owner).remove()
     }
   }
