@@ -89,11 +89,10 @@ extension EventRecord {
   var hasWebAddress: Bool {
     withUTF8(.url) { (url: UnsafeRawBufferPointer?) in
       guard let url else { return false }
-      return ["http://", "https://"].contains { (scheme: String) in
-        url.count > scheme.utf8.count
-          && zip(url, scheme.utf8).allSatisfy { byte, letter in
-            byte == letter || (0x41...0x5A).contains(byte) && byte | 0x20 == letter
-          }
+      let schemes: [StaticString] = ["http://", "https://"]
+      return schemes.contains { scheme in
+        let size = scheme.utf8CodeUnitCount
+        return url.count > size && UnsafeRawBufferPointer(rebasing: url[..<size]).isWord(scheme)
       }
     }
   }

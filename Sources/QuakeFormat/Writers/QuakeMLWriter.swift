@@ -229,12 +229,12 @@ extension QuakeMLWriter {
     exact(" quake:source=\"", event, .source) { _ in !event.codeTellsSource }
     if !event.isPast {
       exact(" quake:type=\"", event, .type) {
-        !QuakeMLTerms.equals(QuakeMLTerms.eventType($0), $0)
+        !$0.equals(QuakeMLTerms.eventType($0))
       }
     }
     exact(" quake:status=\"", event, .status) { status in
       guard let column = QuakeMLTerms.evaluation(status).column else { return true }
-      return !QuakeMLTerms.equals(column, status)
+      return !status.equals(column)
     }
     exact(" quake:place=\"", event, .place) { $0.isEmpty || !XMLCharacters.canContain($0) }
     exact(" quake:magnitude_type=\"", event, .magnitudeType) {
@@ -262,7 +262,7 @@ enum QuakeMLTerms {
   /// superseded events with "not existing" itself: an import would withdraw any other event of that type.
   static func eventType(_ type: UnsafeRawBufferPointer) -> StaticString {
     guard let word = EventTypes.word(for: type),
-      !word.withUTF8Buffer({ equals("not existing", UnsafeRawBufferPointer($0)) })
+      !word.withUTF8Buffer({ UnsafeRawBufferPointer($0).equals("not existing") })
     else { return "other event" }
     return word
   }
@@ -278,29 +278,20 @@ enum QuakeMLTerms {
   private static let statuses: [StaticString] = ["preliminary", "confirmed", "final", "rejected"]
 
   static func evaluation(_ status: UnsafeRawBufferPointer) -> Evaluation {
-    if equals("automatic", status, ignoringCase: true) {
+    if status.isWord("automatic") {
       return Evaluation(mode: "automatic", column: "automatic")
     }
-    if equals("reviewed", status, ignoringCase: true)
-      || equals("manual", status, ignoringCase: true)
-    {
+    if status.isWord("reviewed") || status.isWord("manual") {
       return Evaluation(mode: "manual", status: "reviewed", column: "reviewed")
     }
-    guard let word = statuses.first(where: { equals($0, status, ignoringCase: true) }) else {
-      return Evaluation()
-    }
+    let word = statuses.first { status.isWord($0) }
     return Evaluation(status: word, column: word)
   }
+}
 
-  /// Whether the text is this word; with `ignoringCase`, it may have capital letters.
-  static func equals(
-    _ word: StaticString, _ text: UnsafeRawBufferPointer, ignoringCase: Bool = false
-  ) -> Bool {
-    guard word.utf8CodeUnitCount == text.count else { return false }
-    return word.withUTF8Buffer { letters in
-      zip(letters, text).allSatisfy { letter, byte in
-        letter == byte || ignoringCase && (0x41...0x5A).contains(byte) && letter == byte | 0x20
-      }
-    }
+extension UnsafeRawBufferPointer {
+  /// Whether the text is exactly this word.
+  fileprivate func equals(_ word: StaticString) -> Bool {
+    word.withUTF8Buffer { elementsEqual($0) }
   }
 }

@@ -120,16 +120,10 @@ public struct EventRecord: Sendable {
     let value = values[column.rawValue]
     let start = Int(value >> 32)
     let count = Int(value & 0xFFFF_FFFF)
-    var result: Result<Value, Failure>?
-    bytes.withUnsafeBytes { all in
-      do throws(Failure) {
-        result = .success(try body(UnsafeRawBufferPointer(rebasing: all[start..<(start + count)])))
-      } catch {
-        result = .failure(error)
-      }
+    return try bytes.withUnsafeBufferPointer { all throws(Failure) in
+      let text = UnsafeRawBufferPointer(all)[start..<(start + count)]
+      return try body(UnsafeRawBufferPointer(rebasing: text))
     }
-    guard let result else { preconditionFailure("withUnsafeBytes always calls its body") }
-    return try result.get()
   }
 
   /// The value of a `float8` column, or nil.

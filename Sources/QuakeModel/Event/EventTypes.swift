@@ -103,17 +103,20 @@ extension EventRecord {
     isWord("not existing", .type) || isWord("deleted", .status) || isWord("rejected", .status)
   }
 
-  /// Whether the column's text is this word, in any case of ASCII letters. The size decides for nearly all
-  /// records.
+  /// Whether the column's text is this word, in any case. The size decides for nearly all records.
   private func isWord(_ word: StaticString, _ column: EventColumn) -> Bool {
-    guard textSize(of: column) == word.utf8CodeUnitCount else { return false }
-    return withUTF8(column) { text in
-      guard let text else { return false }
-      return word.withUTF8Buffer { letters in
-        zip(letters, text).allSatisfy { letter, byte in
+    textSize(of: column) == word.utf8CodeUnitCount && withUTF8(column) { $0?.isWord(word) ?? false }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether the text is this word, whose letters are small, in any case of ASCII letters.
+  package func isWord(_ word: StaticString) -> Bool {
+    count == word.utf8CodeUnitCount
+      && word.withUTF8Buffer { letters in
+        zip(letters, self).allSatisfy { letter, byte in
           letter == byte || (0x41...0x5A).contains(byte) && letter == byte | 0x20
         }
       }
-    }
   }
 }
