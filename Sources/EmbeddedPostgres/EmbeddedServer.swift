@@ -72,14 +72,6 @@ package struct EmbeddedServer: Sendable {
     try startIfNeeded()
   }
 
-  /// Stops the server and waits until its process has ended. Returns whether it was running.
-  @discardableResult
-  package func stop(
-    mode: StopMode = .fast, timeout: Duration = .seconds(60)
-  ) throws(EmbeddedServerError) -> Bool {
-    try shutDown(mode: mode, timeout: timeout)
-  }
-
   /// Whether the server crashed: its process has ended, but the file that it removes at a regular stop
   /// exists.
   package var hasCrashed: Bool {
@@ -101,16 +93,9 @@ package struct EmbeddedServer: Sendable {
 
   /// A value of a conninfo string, quoted if necessary.
   private static func quoted(_ value: String) -> String {
-    let plain = value.utf8.allSatisfy { byte in
-      byte != UInt8(ascii: " ") && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")
-    }
-    if plain { return value }
-    var text = "'"
-    for character in value {
-      if character == "'" || character == "\\" { text.append("\\") }
-      text.append(character)
-    }
-    return text + "'"
+    guard value.contains(where: { " '\\".contains($0) }) else { return value }
+    let escaped = value.map { "'\\".contains($0) ? "\\\($0)" : String($0) }
+    return "'\(escaped.joined())'"
   }
 }
 

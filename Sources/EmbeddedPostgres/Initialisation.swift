@@ -18,7 +18,7 @@ extension EmbeddedServer {
     do throws(EmbeddedServerError) {
       try runInitdb(binaries, new)
       try write(Configuration.initial, to: new + "/postgresql.conf", appending: true)
-      try write(Configuration.authentication, to: new + "/pg_hba.conf", appending: false)
+      try write(Configuration.authentication, to: new + "/pg_hba.conf")
       try createDatabase(binaries, new)
       guard rename(new, folder.data) == 0 else {
         throw EmbeddedServerError(
@@ -46,7 +46,7 @@ extension EmbeddedServer {
       ] + (isUnsafe ? ["--no-sync"] : [])
     }
     var outcome = try run(binaries.initdb, arguments(locale: "C.UTF-8"))
-    if !outcome.succeeded, Self.mentions(outcome, "invalid locale") {
+    if !outcome.succeeded, outcome.errors.contains("invalid locale".utf8) {
       removeUnfinished()
       outcome = try run(binaries.initdb, arguments(locale: "C"))
     }
@@ -63,7 +63,7 @@ extension EmbeddedServer {
     let message = "could not create the database of the embedded server"
     try check(outcome, message)
     // It exits with status 0 even if the statement failed.
-    if Self.mentions(outcome, "ERROR:") || Self.mentions(outcome, "FATAL:") {
+    if ["ERROR:", "FATAL:"].contains(where: { outcome.errors.contains($0.utf8) }) {
       throw fullDisk(after: outcome.errors)
         ?? EmbeddedServerError(.unavailable, message, detail: Files.lastLines(outcome.errors))
     }
@@ -108,8 +108,9 @@ extension EmbeddedServer {
     }
   }
 
-  private func write(
-    _ text: String, to path: String, appending: Bool
+  /// Overwrites a file, or appends to it.
+  func write(
+    _ text: String, to path: String, appending: Bool = false
   ) throws(EmbeddedServerError) {
     let code = Files.write(text, to: path, appending: appending)
     guard code == 0 else {
@@ -117,10 +118,6 @@ extension EmbeddedServer {
         ?? EmbeddedServerError(
           .unavailable, "could not write file \"\(path)\": \(Files.reason(code))")
     }
-  }
-
-  private static func mentions(_ outcome: ChildProcess.Outcome, _ words: String) -> Bool {
-    outcome.errors.contains(words.utf8)
   }
 }
 

@@ -95,7 +95,7 @@ extension EmbeddedServer {
         """
     }
     guard new != text else { return }
-    try write(path, new)
+    try write(new, to: path)
   }
 
   /// Writes a file of the server's account that only this account can read.
@@ -108,14 +108,6 @@ extension EmbeddedServer {
     if account.isSwitched { _ = fchown(descriptor, account.user, account.group) }
     _ = fchmod(descriptor, 0o600)
     close(descriptor)
-    try write(path, text)
-  }
-
-  private func write(_ path: String, _ text: String) throws(EmbeddedServerError) {
-    let code = Files.write(text, to: path)
-    guard code == 0 else {
-      throw EmbeddedServerError(
-        .unavailable, "could not write file \"\(path)\": \(Files.reason(code))")
-    }
+    try write(text, to: path)
   }
 }

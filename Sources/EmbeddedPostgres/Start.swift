@@ -210,11 +210,14 @@ extension EmbeddedServer {
 }
 
 extension EmbeddedServer {
-  /// Signals the postmaster and waits until it has ended; false if there was none.
+  /// Stops the server and waits until its process has ended. Returns whether it was running.
   ///
   /// A postmaster that was told to stop while it recovered from a crash can wait for its checkpointer without an end.
   /// After the time-out, the fast mode therefore becomes the immediate one, after which the next start recovers.
-  func shutDown(mode: StopMode, timeout: Duration) throws(EmbeddedServerError) -> Bool {
+  @discardableResult
+  package func stop(
+    mode: StopMode = .fast, timeout: Duration = .seconds(60)
+  ) throws(EmbeddedServerError) -> Bool {
     try folder.checkAccess()
     guard Postmaster.current(folder) != nil else { return false }
     var deadline = Deadline(after: timeout)
