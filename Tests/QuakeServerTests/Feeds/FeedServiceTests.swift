@@ -59,7 +59,7 @@ import Testing
     for feed in SummaryFeed.all {
       let root = try document("\(Self.path)/summary/\(feed.name).geojson")
       let metadata = try #require(root["metadata"] as? [String: Any])
-      #expect(metadata["title"] as? String == String(feed.title.dropFirst("USGS ".count)))
+      #expect(metadata["title"] as? String == feed.subject)
       #expect(metadata["status"] as? Int == 200)
       #expect(
         metadata["url"] as? String
