@@ -50,9 +50,7 @@ package struct HistoryConditions {
   /// If no row was joined, `v` decides alone: all columns of `b` are null, which is a value that some conditions ask
   /// for. A truncate concerns every event.
   var change: [SQL] {
-    let version =
-      version
-      + (changeConditions.isEmpty ? [] : ["(" + changeConditions.joined(separator: " or ") + ")"])
+    let version = version + (changeConditions.isEmpty ? [] : [Self.any(changeConditions)])
     guard !event.isEmpty else { return version }
     let after = Self.all(event.map { $0("v") })
     let before: SQL =
@@ -90,6 +88,11 @@ package struct HistoryConditions {
   /// Conditions that must all hold.
   package static func all(_ conditions: [SQL]) -> SQL {
     conditions.isEmpty ? "true" : "(" + conditions.joined(separator: " and ") + ")"
+  }
+
+  /// Conditions of which one must hold.
+  private static func any(_ conditions: [SQL]) -> SQL {
+    conditions.isEmpty ? "false" : "(" + conditions.joined(separator: " or ") + ")"
   }
 
   /// Omits texts with a NUL: no table contains them, and they cannot be sent.
@@ -204,17 +207,14 @@ package struct HistoryConditions {
   }
 
   private mutating func add(eventConditionsOf filter: EventFilter) {
-    add(.magnitude, ">=", filter.minimumMagnitude)
-    add(.magnitude, "<=", filter.maximumMagnitude)
-    add(.depth, ">=", filter.minimumDepth)
-    add(.depth, "<=", filter.maximumDepth)
-    add(.time, ">=", filter.earliestTime)
-    add(.time, "<", filter.endTime)
+    for limit in filter.limits { event.append(expression(limit)) }
     add(.type, filter.spelledTypes)
     add(.net, filter.networks)
     add(.source, filter.sources)
     add(.alert, filter.alerts)
-    add(.status, filter.foldedStatuses) { "pg_catalog.lower(\(sql: $0) collate \"C\")" }
+    if let statuses = filter.foldedStatuses {
+      event.append(expression(.foldedText(.status, statuses)))
+    }
     if let felt = filter.minimumFelt {
       let least: SQL = "\(felt)::int8"
       columns.append(.felt)
@@ -263,34 +263,15 @@ package struct HistoryConditions {
       return { alias in Self.all(parts.map { $0(alias) }) }
     case .any(let conditions):
       let parts = conditions.map { expression($0) }
-      return { alias in
-        parts.isEmpty ? "false" : "(" + parts.map { $0(alias) }.joined(separator: " or ") + ")"
-      }
+      return { alias in Self.any(parts.map { $0(alias) }) }
     }
   }
 
-  private mutating func add(_ column: EventColumn, _ comparison: SQL, _ limit: Double?) {
-    guard let limit else { return }
-    guard !limit.isNaN else { return event.append { _ in "false" } }
-    let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::float8"
-    columns.append(column)
-    event.append { "\(sql: $0).\(sql: condition)" }
-  }
-
-  private mutating func add(_ column: EventColumn, _ comparison: SQL, _ limit: Timestamp?) {
-    guard let limit else { return }
-    let condition: SQL = "\(identifier: column.name) \(sql: comparison) \(limit)::timestamptz"
-    columns.append(column)
-    event.append { "\(sql: $0).\(sql: condition)" }
-  }
-
-  private mutating func add(
-    _ column: EventColumn, _ wanted: Set<String>?, as value: @escaping (SQL) -> SQL = { $0 }
-  ) {
+  private mutating func add(_ column: EventColumn, _ wanted: Set<String>?) {
     guard let wanted else { return }
     let texts = Self.texts(wanted)
     columns.append(column)
-    event.append { "\(sql: value("\(sql: $0).\(identifier: column.name)")) = any (\(sql: texts))" }
+    event.append { "\(sql: $0).\(identifier: column.name) = any (\(sql: texts))" }
   }
 
   /// Compares as `LetterCase` does. A text of ASCII can only equal characters of ASCII, and no capital beyond
@@ -315,9 +296,7 @@ package struct HistoryConditions {
       }
     }
     columns.append(.place)
-    event.append { alias in
-      parts.isEmpty ? "false" : "(" + parts.map { $0(alias) }.joined(separator: " or ") + ")"
-    }
+    event.append { alias in Self.any(parts.map { $0(alias) }) }
   }
 
   private mutating func add(_ box: EventFilter.BoundingBox) {

@@ -141,6 +141,19 @@ public struct EventFilter: Hashable, Sendable {
     for condition in conditions { try condition.check() }
   }
 
+  /// The limits of magnitude, depth and origin time.
+  package var limits: [EventCondition] {
+    let limits: [EventCondition?] = [
+      minimumMagnitude.map { .atLeast(.magnitude, $0) },
+      maximumMagnitude.map { .atMost(.magnitude, $0) },
+      minimumDepth.map { .atLeast(.depth, $0) },
+      maximumDepth.map { .atMost(.depth, $0) },
+      earliestTime.map { .notBefore(.time, $0) },
+      endTime.map { .before(.time, $0) },
+    ]
+    return limits.compactMap { $0 }
+  }
+
   /// Whether an event passes the conditions on events at a moment, which is what `newerThan` counts from.
   public func accepts(_ record: EventRecord, at moment: Timestamp) -> Bool {
     isNew(record, at: moment) && accepts(record)
@@ -157,10 +170,7 @@ public struct EventFilter: Hashable, Sendable {
 
   /// Whether an event passes the conditions on events, without `newerThan`.
   public func accepts(_ record: EventRecord) -> Bool {
-    if let codes {
-      guard let code = record.code, codes.has(code) else { return false }
-    }
-    guard
+    guard codes.admits(record.code),
       Self.isWithin(record.magnitude, minimumMagnitude, maximumMagnitude),
       Self.isWithin(record.depth, minimumDepth, maximumDepth)
     else { return false }
@@ -169,18 +179,10 @@ public struct EventFilter: Hashable, Sendable {
       if let earliestTime, time < earliestTime { return false }
       if let endTime, time >= endTime { return false }
     }
-    func isAmong(_ wanted: Set<String>?, _ column: EventColumn) -> Bool {
-      guard let wanted else { return true }
-      return record.text(column).map(wanted.has) ?? false
-    }
-    guard isAmong(spelledTypes, .type), isAmong(networks, .net), isAmong(sources, .source),
-      isAmong(alerts, .alert)
+    guard spelledTypes.admits(record.type), networks.admits(record.network),
+      sources.admits(record.source), alerts.admits(record.alert),
+      foldedStatuses.admits(record.status.map(LetterCase.foldedASCII))
     else { return false }
-    if let foldedStatuses {
-      guard let status = record.status,
-        foldedStatuses.has(LetterCase.foldedASCII(status))
-      else { return false }
-    }
     if let minimumFelt {
       guard let felt = record.felt, felt >= minimumFelt else { return false }
     }
@@ -214,12 +216,8 @@ public struct EventFilter: Hashable, Sendable {
 
   /// Whether a transaction passes the conditions on author, context and application.
   func accepts(_ transaction: ChangeTransaction) -> Bool {
-    func isAmong(_ wanted: Set<String>?, _ value: String?) -> Bool {
-      guard let wanted else { return true }
-      return value.map(wanted.has) ?? false
-    }
-    return isAmong(authors, transaction.author) && isAmong(contexts, transaction.context)
-      && isAmong(applications, transaction.application)
+    authors.admits(transaction.author) && contexts.admits(transaction.context)
+      && applications.admits(transaction.application)
       && !(transaction.author.map(excludedAuthors.has) ?? false)
   }
 
@@ -270,6 +268,15 @@ extension Set<String> {
   fileprivate func has(_ text: String) -> Bool {
     guard let index = firstIndex(of: text) else { return false }
     return self[index].utf8.elementsEqual(text.utf8)
+  }
+}
+
+extension Set<String>? {
+  /// Whether the text, which is only made if it is needed, is among them; always if there is no condition.
+  fileprivate func admits(_ text: @autoclosure () -> String?) -> Bool {
+    guard let self else { return true }
+    guard let text = text() else { return false }
+    return self.has(text)
   }
 }
 
@@ -348,20 +355,12 @@ public indirect enum EventCondition: Hashable, Sendable {
       event.text(column).map { texts.has(LetterCase.foldedASCII($0)) } ?? false
     case .lists(let column, let entry):
       Self.listed(entry).map { listed in
-        event.withUTF8(column) { list in list.map { Self.contains($0, Array(listed.utf8)) } ?? false
-        }
+        event.withUTF8(column) { list in list?.contains(listed.utf8) ?? false }
       } ?? false
     case .isPresent(let column): event.has(column)
     case .isMissing(let column): !event.has(column)
     case .all(let conditions): conditions.allSatisfy { $0.accepts(event) }
     case .any(let conditions): conditions.contains { $0.accepts(event) }
-    }
-  }
-
-  private static func contains(_ list: UnsafeRawBufferPointer, _ listed: [UInt8]) -> Bool {
-    guard listed.count <= list.count else { return false }
-    return (0...(list.count - listed.count)).contains { start in
-      list[start..<(start + listed.count)].elementsEqual(listed)
     }
   }
 
