@@ -31,11 +31,7 @@ extension ByteSource {
 }
 
 /// Reads a file.
-public final class FileSource: ByteSource {
-  private let source: FileDescriptorSource
-  /// The size of a regular file in bytes; nil for others.
-  let size: Int64?
-
+public final class FileSource: FileDescriptorSource {
   /// The kind of file at a path.
   public enum Kind: Sendable {
     /// A regular file, which can be read repeatedly and without blocking.
@@ -95,20 +91,14 @@ public final class FileSource: ByteSource {
         detail: "It is a named pipe, a socket or a device, and reading it could block.",
         hint: "\"quake-ingest import\" reads such files.")
     }
-    size = kind == .regular ? Int64(status.st_size) : nil
-    source = FileDescriptorSource(
+    super.init(
       descriptor: descriptor, closes: true, name: name,
       interrupt: kind == .regular ? interrupt : interrupt ?? { false })
-  }
-
-  /// Reads the next bytes; 0 at the file's end.
-  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
-    try source.read(into: buffer)
   }
 }
 
 /// Reads from an open descriptor: a pipe, a socket, a terminal, a file.
-public final class FileDescriptorSource: ByteSource {
+public class FileDescriptorSource: ByteSource {
   private let descriptor: Int32
   private let closes: Bool
   private let name: String
@@ -249,9 +239,4 @@ public final class MeasuredSource: ByteSource {
 extension FileDescriptorSource {
   /// The bytes that follow, counted.
   public var measured: MeasuredSource { MeasuredSource(self, size: remaining) }
-}
-
-extension FileSource {
-  /// The file's bytes, counted.
-  public var measured: MeasuredSource { MeasuredSource(self, size: size) }
 }
