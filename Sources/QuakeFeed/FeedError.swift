@@ -6,21 +6,6 @@ public import Basics
 /// a primary message in lower case without a full stop, then detail and hint as sentences. No part contains
 /// the user name or password of a URL.
 public struct FeedError: ExplainedError, Sendable, Equatable {
-  /// The class of an error.
-  public enum Kind: Sendable {
-    /// The request is invalid: exit status 64.
-    case usage
-    /// There is no feed of that name: exit status 64.
-    case unknownFeed
-    /// The data is not a feed, or not a complete one: exit status 65.
-    case badData
-    /// The feed could not be fetched (network, HTTP status, TLS, timeout, file), but may be later: exit
-    /// status 69.
-    case unavailable
-    /// The `interrupt` hook asked for the end.
-    case interrupted
-  }
-
   /// The exact failure.
   public enum Code: Sendable, CaseIterable {
     /// Neither a feed's name, nor a URL, nor a file, nor `-`; or a URL of another scheme.
@@ -138,23 +123,13 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
   /// Whether a service says in words that nothing matches a query. The standard has HTTP status 204 for that,
   /// but services also answer so with status 400, 404 or 200.
   public var saysNoData: Bool {
-    guard let answer, code == .httpStatus ? status == 400 || status == 404 : kind == .badData
+    guard let answer, code == .httpStatus ? status == 400 || status == 404 : category == .badData
     else { return false }
     return NoDataAnswer.matches(answer)
   }
 
-  /// The class of the error.
-  public var kind: Kind { code.kind }
-
-  /// The class of the error, as the category that all modules share.
-  public var category: ErrorCategory {
-    switch kind {
-    case .usage, .unknownFeed: .usage
-    case .badData: .badData
-    case .unavailable: .unavailable
-    case .interrupted: .interrupted
-    }
-  }
+  /// What a caller can do about it.
+  public var category: ErrorCategory { code.category }
 
   /// The error for a body that exceeds its limit; `subject` must not contain secrets.
   static func bodyTooLarge(_ subject: String, limit: Int) -> FeedError {
@@ -250,10 +225,9 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
 }
 
 extension FeedError.Code {
-  var kind: FeedError.Kind {
+  fileprivate var category: ErrorCategory {
     switch self {
-    case .invalidReference, .unknownCentre: .usage
-    case .unknownFeed: .unknownFeed
+    case .invalidReference, .unknownCentre, .unknownFeed: .usage
     case .emptyBody, .html, .errorDocument, .notAFeed, .unsupportedFormat, .invalidJSON, .truncated,
       .trailingData,
       .missingFeatures, .featuresNotArray, .featureTooLarge, .nestingTooDeep, .metadataTooLarge,
@@ -270,12 +244,12 @@ extension FeedError.Code {
 
   /// What to do where nothing better is known.
   fileprivate var advice: String? {
-    switch kind {
-    case .usage, .unknownFeed: "Give a feed's name, a URL, a file, or - for standard input."
+    switch category {
+    case .usage: "Give a feed's name, a URL, a file, or - for standard input."
     case .badData:
       "Check that this is an earthquake feed in GeoJSON, CSV, FDSN text or QuakeML, or fetch it again."
     case .unavailable: "Check the name, or try again later."
-    case .interrupted: nil
+    default: nil
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import Basics
 import Glibc
 package import Postgres
 public import QuakeFeed
@@ -84,7 +85,7 @@ extension QuarantineVerdict {
     // It would not fit into the quarantine either.
     case .bodyTooLarge: return nil
     default:
-      guard error.kind == .badData else { return nil }
+      guard error.category == .badData else { return nil }
       reason = .damaged
     }
     self.init(reason, error.detail.map { "\(error.message): \($0)" } ?? error.message)

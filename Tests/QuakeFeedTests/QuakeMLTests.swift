@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import QuakeModel
 import Testing
@@ -140,7 +141,7 @@ import Testing
     let error = try #require(
       failure(of: events("smi:a.b/x/1", "smi:a.b/y/2", "smi:a.b/y/1/event"), options: options))
     #expect(error.code == .ambiguousIdentifiers)
-    #expect(error.kind == .badData)
+    #expect(error.category == .badData)
     #expect(error.detail?.contains("\"smi:a.b/x/1\" and \"smi:a.b/y/1/event\"") == true)
     #expect(error.detail?.contains("\"mine:1\"") == true)
     // The same event twice, also with other parameters, is one event.
@@ -241,7 +242,7 @@ import Testing
       + "<quakeml><eventParameters><event publicID=\"smi:a.b/&a;\"/></eventParameters></quakeml>"
     let error = try #require(failure(of: text))
     #expect(error.code == code)
-    #expect(error.kind == .badData)
+    #expect(error.category == .badData)
   }
 
   @Test func entitiesThatAreNotDeclaredAreAnError() throws {

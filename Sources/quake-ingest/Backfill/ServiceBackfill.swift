@@ -110,7 +110,7 @@ final class ServiceBackfill {
     guard !Signals.stopRequested else { return }
     do {
       try body()
-    } catch let error as FeedError where error.kind == .interrupted {
+    } catch let error as FeedError where error.category == .interrupted {
       return
     } catch let error as FeedError where error.mayPass {
       try failed(window, error.detail ?? error.message, retryAfter: error.retryAfter)

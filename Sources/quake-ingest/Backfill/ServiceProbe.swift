@@ -31,14 +31,14 @@ struct ServiceProbe {
       } catch {
         guard error.mayPass, error.status != 501 else {
           // A refusal is an answer. Any other failure would occur again when the events are fetched.
-          if error.code == .httpStatus || error.kind == .badData || error.kind == .usage {
+          if error.code == .httpStatus || error.category == .badData || error.category == .usage {
             return nil
           }
           throw error
         }
         failures += 1
         if error.saysNoData { return nil }
-        if error.kind == .badData, !error.isCut, failures >= Self.oddities { return nil }
+        if error.category == .badData, !error.isCut, failures >= Self.oddities { return nil }
         guard failures < attempts else { throw error }
         let pause = max(backoff.next(), .seconds(min(error.retryAfter ?? 0, 86_400)))
         diagnostics.warning(

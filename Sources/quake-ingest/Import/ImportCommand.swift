@@ -89,7 +89,7 @@ struct ImportCommand {
       if Signals.stopRequested { break }
       do {
         try importOne(try reference.get(), connection, helpers, fetcher, output)
-      } catch let error as FeedError where error.kind == .interrupted {
+      } catch let error as FeedError where error.category == .interrupted {
         diagnostics.error(
           error.message, hint: "Import it again; events that are stored already do not change.")
         return .failed

@@ -1,3 +1,4 @@
+import Basics
 import CommandLine
 import Postgres
 import QuakeFeed
@@ -98,7 +99,7 @@ struct ReplayCommand {
       total.add(summary.report)
       beforePrinting()
       try summary.print(to: output, asJSON: writesJSON, diagnostics)
-    } catch let error as FeedError where error.kind != .interrupted {
+    } catch let error as FeedError where error.category != .interrupted {
       guard let failure = Failure(error) else { throw error }
       // A body in quarantine is no failure of the command.
       total.failed(QuarantineVerdict(error) == nil ? failure.status : .ok)

@@ -65,7 +65,7 @@ import Testing
   @Test(arguments: ["./all_dya", "nowhere.geojson", "/nowhere/x", "x.csv.gz"])
   func aMissingFileIsUnavailable(text: String) {
     #expect(failure(text)?.code == .fileNotFound)
-    #expect(failure(text)?.kind == .unavailable)
+    #expect(failure(text)?.category == .unavailable)
   }
 
   @Test(arguments: [

@@ -105,7 +105,7 @@ import Testing
         try FeedReference(text)
       } throws: { error in
         let error = error as? FeedError
-        return error?.kind == .usage && error?.message.contains("8192 are allowed") == true
+        return error?.category == .usage && error?.message.contains("8192 are allowed") == true
           && (error?.description.utf8.count ?? 0) < 200
       }
     }

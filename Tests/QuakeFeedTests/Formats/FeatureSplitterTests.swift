@@ -1,3 +1,4 @@
+import Basics
 import TestSupport
 import Testing
 
@@ -115,7 +116,7 @@ import Testing
   func eachKindOfInvalidDocumentHasItsOwnError(text: String, code: FeedError.Code) {
     #expect(failure(text)?.code == code)
     #expect(failure(text, pieceSize: { 1 })?.code == code)
-    #expect(failure(text)?.kind == .badData)
+    #expect(failure(text)?.category == .badData)
   }
 
   @Test func everyTruncationIsAnError() {

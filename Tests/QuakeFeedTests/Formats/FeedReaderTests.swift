@@ -22,7 +22,7 @@ import Testing
   func eachKindOfInvalidInputHasItsOwnError(text: String, code: FeedError.Code) throws {
     let error = try #require(failure(of: text))
     #expect(error.code == code)
-    #expect(error.kind == (code == .unknownCentre ? .usage : .badData))
+    #expect(error.category == (code == .unknownCentre ? .usage : .badData))
     #expect(error.message.first?.isLowercase == true)
     #expect(!error.message.hasSuffix("."))
     #expect(error.detail?.hasSuffix(".") == true)
@@ -42,7 +42,7 @@ import Testing
     ] as [(String, Int?, String?)])
   func anErrorDocumentIsNoFeed(text: String, status: Int?, answer: String?) throws {
     let error = try #require(failure(of: text))
-    #expect(error.code == .errorDocument && error.kind == .badData)
+    #expect(error.code == .errorDocument && error.category == .badData)
     #expect(error.status == status && error.answer == answer)
     #expect(error.message.hasSuffix("is an error message of the service, not a feed"))
     #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == .errorDocument)
@@ -88,7 +88,7 @@ import Testing
     let error = failure(of: source)
     close(ends[1])
     #expect(error?.code == .interrupted)
-    #expect(error?.kind == .interrupted)
+    #expect(error?.category == .interrupted)
   }
 
   /// A terminal is at its end once for each Ctrl-D, like this file, which grows after its end was read.

@@ -118,7 +118,7 @@ import Testing
       let url = "http://me:secret@127.0.0.1:\(server.port)/x"
       let error = try #require(failure(client(), url))
       #expect(error.code == .httpStatus)
-      #expect(error.kind == .unavailable)
+      #expect(error.category == .unavailable)
       #expect(error.status == status)
       #expect(error.retryAfter == retryAfter)
       #expect(!error.description.contains("secret"))
@@ -159,7 +159,7 @@ import Testing
     } _: { server in
       let error = try #require(failure(client(), server.url()))
       #expect(error.code == .truncatedTransfer)
-      #expect(error.kind == .unavailable)
+      #expect(error.category == .unavailable)
       #expect(error.message.contains("truncated"))
     }
   }
@@ -201,7 +201,7 @@ import Testing
       do throws(FeedError) { _ = try FeedContents(response.body) } catch { failure = error }
       #expect(failure?.code == .interrupted)
       do throws(FeedError) { _ = try client.open(url: server.url()) } catch { failure = error }
-      #expect(failure?.kind == .interrupted)
+      #expect(failure?.category == .interrupted)
     }
   }
 
@@ -249,7 +249,7 @@ import Testing
     let (descriptor, port) = try LocalSocket.bind()
     defer { close(descriptor) }
     let error = try #require(failure(client(), "http://me:secret@127.0.0.1:\(port)/"))
-    #expect(error.code == .network && error.kind == .unavailable)
+    #expect(error.code == .network && error.category == .unavailable)
     #expect(!error.description.contains("secret"))
     #expect(failure(client(), "http://no-such-host.invalid/")?.code == .network)
     #expect(failure(client(), "http://")?.code == .invalidReference)

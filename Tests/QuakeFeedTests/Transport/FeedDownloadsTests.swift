@@ -1,3 +1,4 @@
+import Basics
 import QuakeModel
 import TestSupport
 import Testing
@@ -149,7 +150,7 @@ import Testing
     let download = try downloads.start(FeedURL(server.url()))
     try finish(download, of: downloads)
     let error = try #require(failure(download))
-    #expect(error.code == .bodyTooLarge && error.kind == .badData)
+    #expect(error.code == .bodyTooLarge && error.category == .badData)
   }
 
   @Test func aBodyThatIsTooLongAfterDecompressionIsNotRead() throws {

@@ -1,3 +1,4 @@
+import Basics
 import CCompression
 import Foundation
 import TestSupport
@@ -31,7 +32,7 @@ import Testing
       let error = failure(of: BytesSource(Array(bytes.prefix(count))))
       #expect(error?.code == .truncatedGzip, "\(count) bytes")
       #expect(error?.message == "the gzip data of feed \"test\" are truncated")
-      #expect(error?.kind == .badData)
+      #expect(error?.category == .badData)
     }
   }
 

@@ -117,7 +117,7 @@ import Testing
       Issue.record("taken for a feed")
       return
     }
-    #expect(old.kind == .unavailable)
+    #expect(old.category == .unavailable)
   }
 
   /// Some services send a sentence with the status for no content. It is no part of the next answer.

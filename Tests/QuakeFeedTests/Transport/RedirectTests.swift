@@ -68,7 +68,7 @@ import Testing
     #expect((error == nil) == isFollowed, "\(String(describing: error))")
     #expect(server.requests.contains { $0.hasPrefix("GET /end") } == isFollowed)
     if !isFollowed {
-      #expect(error?.code == .refusedRedirect && error?.kind == .unavailable)
+      #expect(error?.code == .refusedRedirect && error?.category == .unavailable)
       #expect(
         error?.detail?.contains("leads to an address of") == true, "\(String(describing: error))")
     }

@@ -64,7 +64,7 @@ struct TLSTests {
   @Test func onlyATrustedCertificateIsAccepted() throws {
     try withServer("-www") { url, certificate in
       #expect(failure(url, trusting: nil)?.code == .tls)
-      #expect(failure(url, trusting: nil)?.kind == .unavailable)
+      #expect(failure(url, trusting: nil)?.category == .unavailable)
       #expect(failure(url, trusting: certificate) == nil)
       // The certificate is for 127.0.0.1 only.
       let otherName = url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
