@@ -4,7 +4,6 @@ public import Postgres
 internal import QuakeFeed
 internal import QuakeImport
 public import QuakeModel
-public import QuakeQuery
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -27,7 +26,6 @@ extension DescriptorFailure: LocalizedError {}
 extension EmbeddedServerError: LocalizedError {}
 extension FeedError: LocalizedError {}
 extension ImportRefusal: LocalizedError {}
-extension InvalidEdit: LocalizedError {}
 extension PostgresError: LocalizedError {}
 extension StoreError: LocalizedError {}
 

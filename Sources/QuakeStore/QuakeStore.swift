@@ -47,5 +47,4 @@
 @_exported public import struct QuakeQuery.EventSelection
 @_exported public import struct QuakeQuery.EventStatistics
 @_exported public import struct QuakeQuery.EventSummary
-@_exported public import struct QuakeQuery.InvalidEdit
 @_exported public import struct QuakeQuery.RestorePlan

@@ -1,4 +1,3 @@
-public import Basics
 internal import Postgres
 public import QuakeModel
 
@@ -20,17 +19,17 @@ public struct EventAssignment: Hashable, Sendable {
 
   /// A value from its text; an empty text is null.
   ///
-  /// - Throws: `InvalidEdit` if the column cannot be set, or cannot hold the value.
-  public init(_ column: EventColumn, text: String) throws(InvalidEdit) {
+  /// - Throws: `StoreError` of kind `usage` if the column cannot be set, or cannot hold the value.
+  public init(_ column: EventColumn, text: String) throws(StoreError) {
     guard Self.columns.contains(column) else {
-      throw InvalidEdit(
-        "cannot set column \"\(column.name)\"",
+      throw StoreError(
+        .usage, "cannot set column \"\(column.name)\"",
         hint: "The columns that can be set: \(Self.columns.map(\.name).joined(separator: ", ")).")
     }
     self.column = column
     guard !text.isEmpty else {
       guard !Self.required.contains(column) else {
-        throw InvalidEdit("column \"\(column.name)\" cannot be empty")
+        throw StoreError(.usage, "column \"\(column.name)\" cannot be empty")
       }
       value = nil
       return
@@ -40,7 +39,7 @@ public struct EventAssignment: Hashable, Sendable {
 
   private static func value(
     _ text: String, of column: EventColumn
-  ) throws(InvalidEdit) -> String {
+  ) throws(StoreError) -> String {
     switch column.kind {
     case .text:
       let most = mostBytes(of: column)
@@ -84,8 +83,9 @@ public struct EventAssignment: Hashable, Sendable {
 
   private static func invalid(
     _ text: String, _ column: EventColumn, _ expected: String
-  ) -> InvalidEdit {
-    InvalidEdit(
+  ) -> StoreError {
+    StoreError(
+      .usage,
       "invalid value '\(text.prefix(200))' for column \"\(column.name)\": expected \(expected)")
   }
 
@@ -113,8 +113,8 @@ public struct EventAssignment: Hashable, Sendable {
 /// Refuses assignments that the table would refuse for some of the events, before anything is written. The
 /// server's own error would show the whole row instead of the reason.
 enum AssignmentCheck {
-  /// - Throws: `InvalidEdit` if an event would have one coordinate only, or would supersede itself;
-  ///   `StoreError` of kind `badData` if there is no event that is to supersede others, or if one of them has
+  /// - Throws: `StoreError` of kind `usage` if an event would have one coordinate only, or would supersede itself;
+  ///   of kind `badData` if there is no event that is to supersede others, or if one of them has
   ///   superseded it; `PostgresError`.
   static func run(_ edit: EventEdit, over connection: Connection) throws {
     guard case .set(let assignments) = edit.action else { return }
@@ -130,8 +130,8 @@ enum AssignmentCheck {
     let hint = "An event has both coordinates or none: set longitude and latitude together."
     guard set.count == 1 else {
       guard Set(set.map { $0.value == nil }).count == 1 else {
-        throw InvalidEdit(
-          "cannot set one of longitude and latitude, and remove the other", hint: hint)
+        throw StoreError(
+          .usage, "cannot set one of longitude and latitude, and remove the other", hint: hint)
       }
       return
     }
@@ -143,7 +143,8 @@ enum AssignmentCheck {
     guard let code = found.first else { return }
     let verb = removes ? "remove" : "set"
     let state = "\(removes ? "a" : "no") \(other.name)"
-    throw InvalidEdit(
+    throw StoreError(
+      .usage,
       "cannot \(verb) \(first.column.name) alone: "
         + (found.count == 1
           ? "event \"\(code)\" has \(state)"
@@ -168,8 +169,8 @@ enum AssignmentCheck {
     }
     let itself = try events(of: edit, over: connection, where: "v.code = \(successor)")
     guard itself.first == nil else {
-      throw InvalidEdit(
-        "cannot set superseded_by: event \"\(successor)\" would supersede itself",
+      throw StoreError(
+        .usage, "cannot set superseded_by: event \"\(successor)\" would supersede itself",
         hint: "Leave it out of the selection.")
     }
     // The events that the successor leads to: none of them may lead to it. A person overrules an association, which is then
@@ -208,20 +209,5 @@ enum AssignmentCheck {
                 from quake.quake q where \(sql: selection) \(sql: limit)) v
        where \(sql: condition)
       """, as: (Int64, String?).self)
-  }
-}
-
-/// An edit that cannot be made, such as one with a value that its column cannot hold.
-public struct InvalidEdit: ExplainedError, Sendable {
-  /// What is wrong, in a few words, lower case, without a full stop.
-  public let message: String
-  /// What to do about it, in sentences.
-  public let hint: String?
-  /// The caller's mistake.
-  public var category: ErrorCategory { .usage }
-
-  init(_ message: String, hint: String? = nil) {
-    self.message = message
-    self.hint = hint
   }
 }

@@ -85,7 +85,7 @@ import Testing
       ("validated", "maybe"), ("net", String(repeating: "n", count: 1025)), ("place", "a\0b"),
     ] {
       let column = try #require(EventColumn(name: name))
-      #expect(throws: InvalidEdit.self, "\(name) = \(text)") {
+      #expect(throws: StoreError.self, "\(name) = \(text)") {
         try EventAssignment(column, text: text)
       }
     }

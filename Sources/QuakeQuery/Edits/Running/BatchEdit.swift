@@ -21,7 +21,7 @@ package struct BatchEdit {
   /// Computes the effects of the edit without making it.
   ///
   /// - Parameter sample: The most events to return.
-  /// - Throws: `InvalidEdit` or `StoreError` of kind `badData` if the events cannot get the values;
+  /// - Throws: `StoreError` of kind `usage` or `badData` if the events cannot get the values;
   ///   `PostgresError`.
   package func plan(sample: Int = 10) throws -> EditPlan {
     try edit.selection.filter.check()
