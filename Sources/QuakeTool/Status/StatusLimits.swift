@@ -173,17 +173,14 @@ extension StatusLimits {
           """)
     }
     guard region.hasTables else {
-      return [
-        Problem(
-          message: """
-            the subscription of region \(region.name) lacks tables, and skips what its centre commits to them
-            """,
-          hint: """
-            It is so after pg_upgrade from a version before 17: "quake-admin region create \(region.name) --anew" \
-            copies the centre anew. In a restored backup of the region, run "quake-admin region drop --centre-lost" \
-            instead.
-            """)
-      ]
+      return Problem(
+        message:
+          "the subscription of region \(region.name) lacks tables, and skips what its centre commits to them",
+        hint: """
+          It is so after pg_upgrade from a version before 17: "quake-admin region create \(region.name) --anew" \
+          copies the centre anew. In a restored backup of the region, run "quake-admin region drop --centre-lost" \
+          instead.
+          """)
     }
     guard region.isEnabled else {
       return Problem(
