@@ -137,8 +137,14 @@ extension EmbeddedServer.Folder {
     var above = ""
     for part in home.split(separator: "/").dropLast() {
       above += "/" + part
-      // The account must be able to traverse the folders that root creates.
-      mkdir(above, account.isSwitched ? 0o755 : 0o700)
+      guard mkdir(above, account.isSwitched ? 0o755 : 0o700) == 0, account.isSwitched else {
+        continue
+      }
+      // The account must be able to traverse the folders that root creates, whatever root's umask is.
+      let descriptor = open(above, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      guard descriptor >= 0 else { continue }
+      fchmod(descriptor, 0o755)
+      close(descriptor)
     }
     try makePrivate(home, for: account, mayTighten: true)
     // A folder in /tmp that other users could write to may contain their files.

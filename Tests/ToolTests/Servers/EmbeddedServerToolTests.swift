@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -42,5 +43,13 @@ import Testing
       migrated.errors.contains(
         "started a private PostgreSQL in \(server.home); stop it with \"quake-admin server stop\""),
       "\(migrated.errors)")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root's server has another account"))
+  func rootMayHaveAStrictUmask() throws {
+    let server = try ToolServer("new/folder/server")
+    let started = try Tools.shell(
+      "umask 077; quake-admin server start", environment: ["QUAKE_SERVER_HOME": server.home])
+    #expect(started.status == 0, "\(started.errors)")
   }
 }
