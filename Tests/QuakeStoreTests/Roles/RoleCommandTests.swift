@@ -97,7 +97,8 @@ struct RoleCommandTests {
       insert into quake.migration (version, name, sha256, program, oldest_schema)
       select max(version) + 1, 'next', '', 'tests', max(version) from quake.migration
       """)
-    #expect(try database.findings() == ["too many: PUBLIC has INSERT on table quake.feed"])
+    let left = try database.findings().filter { !$0.hasPrefix("note") }
+    #expect(left == ["too many: PUBLIC has INSERT on table quake.feed"])
     #expect(try RoleMaker(database.names, over: database.connection).make().steps.count == 1)
   }
 
