@@ -32,72 +32,30 @@ package final class ServerAlerts {
     case heartbeat
   }
 
-  private let transfer: Transfer
-  private let address: ServerAddress
-  private let silence: SilenceLimit
-  private let wake: Int32
+  private let events: EventTransfer
   private let reader = JSONReader()
-  private var events = EventParser()
-  /// When the last event came; nil before the first.
-  private var lastEvent: Duration?
 
   /// Begins the stream, and waits for the head of the answer.
-  init(
-    _ url: String, of address: ServerAddress, silence: SilenceLimit, wake: Int32
-  ) throws {
-    self.address = address
-    self.silence = silence
-    self.wake = wake
-    transfer = try Transfer(url, of: address, accept: "text/event-stream")
-    while !transfer.head.isComplete { try waitForMore() }
-    guard transfer.head.status != 410 else {
+  init(_ url: String, of address: ServerAddress, silence: SilenceLimit, wake: Int32) throws {
+    events = try EventTransfer(url, of: address, silence: silence, wake: wake)
+    guard events.head.status != 410 else {
       throw StoreError(
         .token(.expired),
         "server \"\(address.shown)\" does not hold the history any more that the consumer needs next",
         hint: "\"quake-admin consumers rewind\" moves the consumer to another place.")
     }
-    guard transfer.head.status == 200 else {
-      throw ServerAnswer.error(
-        transfer.head, ServerAnswer.body(of: transfer, wake: wake), from: address)
-    }
+    guard events.head.status == 200 else { throw events.refusal }
   }
 
   /// The next event, after a wait for it.
   ///
   /// - Throws: `ServerError` if the stream has ended or is not one of messages.
   package func next() throws(ServerError) -> Event {
-    while true {
-      if let event = try events.next() {
-        let (before, now) = (lastEvent, MonotonicClock.now())
-        lastEvent = now
-        if event.name == "heartbeat", let before { silence.learn(now - before) }
-        switch event.name {
-        case "heartbeat": return .heartbeat
-        case "alert": return .message(try message(event))
-        default: throw Self.invalid("an event of an unknown kind, \"\(event.name)\"")
-        }
-      }
-      let bytes = transfer.take()
-      if bytes.isEmpty { try waitForMore() } else { events.append(bytes) }
-    }
-  }
-
-  private func waitForMore() throws(ServerError) {
-    let limit = silence.duration
-    switch transfer.wait(until: Deadline(after: limit), wake: wake) {
-    case .progress: break
-    case .woken: throw ServerError(.interrupted, "interrupted")
-    case .ended:
-      throw transfer.failure
-        ?? ServerError(
-          .unavailable, "server \"\(address.shown)\" has ended the stream",
-          hint: "Check that quake-serve runs there.")
-    case .timedOut:
-      silence.extend()
-      throw ServerError(
-        .silent,
-        "server \"\(address.shown)\" has sent nothing for \(limit.components.seconds) s",
-        hint: "Check that quake-serve runs there and reaches its database, and the network.")
+    guard let event = try events.next(waits: true) else { throw events.ended }
+    switch event.name {
+    case "heartbeat": return .heartbeat
+    case "alert": return .message(try message(event))
+    default: throw Self.invalid("an event of an unknown kind, \"\(event.name)\"")
     }
   }
 

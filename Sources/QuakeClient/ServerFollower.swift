@@ -7,7 +7,6 @@ package import QuakeModel
 /// It asks again by itself only after `pause`: its owner decides what to do after a lost connection, and calls
 /// `resume`. Not safe for concurrent use.
 package final class ServerFollower {
-  /// The outcome of a wait.
   package enum WaitOutcome: Sendable {
     /// There may be new changes.
     case ready

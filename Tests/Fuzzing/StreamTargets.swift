@@ -68,10 +68,7 @@ enum StreamTargets {
           raw.append(piece)
           while let event = try raw.next() { events.append(event) }
         }
-        for piece in pieces {
-          parser.append(piece)
-          while let event = try parser.next() { add(event) }
-        }
+        for event in events { add(try parser.read(event)) }
       } catch {
         hasFailed = true
       }

@@ -68,9 +68,12 @@ import Testing
       ),
     ])
   func whatIsNoStreamOfChangesIsRefused(text: String, part: String) {
+    var events = EventParser()
+    events.append(Array(text.utf8))
     var parser = StreamEventParser()
-    parser.append(Array(text.utf8))
-    let error = #expect(throws: ServerError.self) { _ = try parser.next() }
+    let error = #expect(throws: ServerError.self) {
+      while let event = try events.next() { _ = try parser.read(event) }
+    }
     #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
   }
 }
