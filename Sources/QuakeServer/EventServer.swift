@@ -99,7 +99,7 @@ package final class EventServer: Sendable {
       limits: AddressLimits(settings.limits),
       pool: parts.pool, tokens: settings.tokens, auditTokens: settings.auditTokens,
       consumerTokens: settings.consumerTokens, observer: observer, newestToken: parts.newestToken,
-      drain: parts.drain)
+      isDraining: parts.isDraining)
   }
 
   /// Listens, and starts the threads: those that use the database before those that take clients.
@@ -131,7 +131,7 @@ package final class EventServer: Sendable {
   /// Begins to stop: refuses new connections, makes `/readyz` answer 503, and ends the streams one after the other
   /// until `time` has passed. Requests are still answered, each as the last one of its connection.
   package func sendStreamsAway(over time: Duration) {
-    parts.drain.begin()
+    parts.isDraining.set()
     http.stopListening()
     parts.streams.sendAway(over: time)
   }
@@ -142,7 +142,7 @@ package final class EventServer: Sendable {
   /// Ends the streams that are left, and refuses new connections, if `sendStreamsAway` has not done so. Blocks until
   /// the streams have ended, which takes up to `limit` if clients do not read.
   package func beginDrain(within limit: Duration) {
-    parts.drain.begin()
+    parts.isDraining.set()
     http.stopListening()
     parts.streams.stop(within: limit)
     parts.alerts.stop()
@@ -166,7 +166,6 @@ package final class EventServer: Sendable {
 extension EventServer {
   /// How the server runs.
   package struct Settings: Sendable {
-    /// Where to listen.
     package var listen: ListenAddress
     /// Where to answer metrics and status instead; nil: where everything else is.
     package var metricsListen: ListenAddress?
@@ -244,11 +243,11 @@ extension EventServer {
 extension RouteTable {
   /// The routes of all services.
   convenience init(_ settings: EventServer.Settings, _ parts: ServerParts) throws {
-    let drain = parts.drain
+    let isDraining = parts.isDraining
     let page = try PageService(
       settings.page, takesEdits: !settings.tokens.isEmpty, version: settings.version)
     let api = APIService(
-      version: settings.version, embedded: settings.embedded, isStopping: { drain.hasBegun })
+      version: settings.version, embedded: settings.embedded, isStopping: { isDraining.isSet })
     let health = HealthService(parts)
     var routes =
       page.routes + api.routes + ChangeStreamService(parts.streams).routes
@@ -270,7 +269,8 @@ struct ServerParts: Sendable {
   let alerts: AlertStreams
   let probe: ReadinessProbe
   let connections = OpenConnections()
-  let drain = Drain()
+  /// Whether the server has begun to stop.
+  let isDraining = Flag()
   let metrics = RequestMetrics()
   let newestToken: NewestToken
 
@@ -313,7 +313,7 @@ struct ServerParts: Sendable {
 
   /// Why the server is not ready; nil if it is.
   var unreadiness: String? {
-    if drain.hasBegun { return "The server is about to end." }
+    if isDraining.isSet { return "The server is about to end." }
     return pool.isFull ? "Too many requests wait for the database." : streams.unreadiness
   }
 

@@ -23,8 +23,8 @@ final class AlertStreams: Sendable {
   private let ended: WakeEvent
   private let arrivals = Mutex<[(AlertOrder, TakenSocket)]>([])
   private let count = Atomic<Int>(0)
-  private let isStopped = Atomic<Bool>(false)
-  private let hasEnded = Atomic<Bool>(true)
+  private let isStopped = Flag()
+  private let hasEnded = Flag(true)
 
   /// - Parameters:
   ///   - connection: How to connect to the database, twice, while there are streams.
@@ -41,7 +41,7 @@ final class AlertStreams: Sendable {
   }
 
   func start() throws(ThreadError) {
-    hasEnded.store(false, ordering: .releasing)
+    hasEnded.set(false)
     try DetachedThread.start { [self] in
       let loop = AlertLoop(settings) { [connection, ended] in
         let open = try Connection(connection, wake: ended.descriptor)
@@ -50,18 +50,18 @@ final class AlertStreams: Sendable {
         return open
       }
       serve(loop)
-      hasEnded.store(true, ordering: .releasing)
+      hasEnded.set()
     }
   }
 
   private func serve(_ loop: AlertLoop) {
-    while !isStopped.load(ordering: .acquiring) {
+    while !isStopped.isSet {
       do {
         for (order, socket) in takeArrivals() { try loop.add(order, socket) }
         try loop.turn()
       } catch {
         loop.endAll()
-        if !isStopped.load(ordering: .acquiring) {
+        if !isStopped.isSet {
           let reason = (error as? any ExplainedError)?.message ?? "\(error)"
           report(ServerNotice(.warning, "Streams of conversations were ended: \(reason)"))
         }
@@ -88,7 +88,7 @@ final class AlertStreams: Sendable {
     arrivals.withLock { $0.append((order, socket)) }
     event.raise()
     // The thread may have ended before it saw the client.
-    if isStopped.load(ordering: .acquiring), hasEnded.load(ordering: .acquiring) {
+    if isStopped.isSet, hasEnded.isSet {
       for (_, socket) in takeArrivals() { socket.end() }
     }
   }
@@ -98,11 +98,11 @@ final class AlertStreams: Sendable {
 
   /// Ends all streams between two messages, and waits until they have ended.
   func stop() {
-    isStopped.store(true, ordering: .releasing)
+    isStopped.set()
     ended.raise()
     event.raise()
     let deadline = Deadline(after: .seconds(5))
-    while !hasEnded.load(ordering: .acquiring), !deadline.hasPassed { usleep(2000) }
+    while !hasEnded.isSet, !deadline.hasPassed { usleep(2000) }
     for (_, socket) in takeArrivals() { socket.end() }
   }
 }

@@ -34,7 +34,8 @@ final class HTTPService: Sendable {
   let auditTokens: AccessTokens
   let observer: RequestObserver
   private let newestToken: NewestToken
-  private let drain: Drain
+  /// Whether the server has begun to stop.
+  private let isDraining: Flag
   private let cache = AnswerCache()
   /// The requests that wait for an answer in progress, by the key of the answer.
   private let waiting = Mutex<[String: [Waiting]]>([:])
@@ -54,7 +55,7 @@ final class HTTPService: Sendable {
     table: RouteTable, settings: Settings, limits: AddressLimits, pool: QueryPool,
     tokens: AccessTokens = AccessTokens(), auditTokens: AccessTokens = AccessTokens(),
     consumerTokens: AccessTokens = AccessTokens(), observer: RequestObserver,
-    newestToken: NewestToken, drain: Drain = Drain()
+    newestToken: NewestToken, isDraining: Flag = Flag()
   ) {
     self.table = table
     self.settings = settings
@@ -65,7 +66,7 @@ final class HTTPService: Sendable {
     self.consumerTokens = consumerTokens
     self.observer = observer
     self.newestToken = newestToken
-    self.drain = drain
+    self.isDraining = isDraining
   }
 
   // MARK: - Before the body
@@ -369,7 +370,7 @@ final class HTTPService: Sendable {
 
   /// A proxy keeps connections open, and would send this server further requests over them.
   private func endConnectionIfDraining(_ response: inout Response) {
-    if drain.hasBegun { response.headers.appendIfAbsent("Connection", "close") }
+    if isDraining.isSet { response.headers.appendIfAbsent("Connection", "close") }
   }
 
   private func addOrigin(to response: inout Response, isOpen: Bool) {
@@ -391,16 +392,6 @@ final class HTTPService: Sendable {
   }
 }
 
-/// Whether the server has begun to stop.
-final class Drain: Sendable {
-  private let state = Atomic(false)
-
-  var hasBegun: Bool { state.load(ordering: .sequentiallyConsistent) }
-
-  func begin() { state.store(true, ordering: .sequentiallyConsistent) }
-}
-
-/// The connections that are open.
 final class OpenConnections: Sendable {
   private let records = Mutex<[ObjectIdentifier: ConnectionRecord]>([:])
 

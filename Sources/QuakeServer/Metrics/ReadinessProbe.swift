@@ -34,7 +34,7 @@ final class ReadinessProbe: Sendable {
   private let begun: WakeEvent
   /// Raised for ever when the server ends.
   private let ended: WakeEvent
-  private let isStopped = Atomic<Bool>(false)
+  private let isStopped = Flag()
 
   init(_ settings: ConnectionSettings) throws(DescriptorFailure) {
     self.settings = settings
@@ -49,7 +49,7 @@ final class ReadinessProbe: Sendable {
 
   /// Ends the threads. Those who wait get an error.
   func stop() {
-    isStopped.store(true, ordering: .sequentiallyConsistent)
+    isStopped.set()
     for event in [ended, asked, answered, begun] { event.raise() }
   }
 
@@ -62,7 +62,7 @@ final class ReadinessProbe: Sendable {
   // MARK: - The thread that answers
 
   private func answer() {
-    while !isStopped.load(ordering: .sequentiallyConsistent) {
+    while !isStopped.isSet {
       Self.wait(for: asked, at: -1)
       let isNeeded = state.withLock { state in
         guard !state.waiting.isEmpty else { return false }
@@ -92,9 +92,9 @@ final class ReadinessProbe: Sendable {
 
   private func askDatabase() {
     var connection: Connection?
-    while !isStopped.load(ordering: .sequentiallyConsistent) {
+    while !isStopped.isSet {
       Self.wait(for: begun, at: -1)
-      guard !isStopped.load(ordering: .sequentiallyConsistent) else { return }
+      guard !isStopped.isSet else { return }
       let result = Result { try read(over: &connection) }
       if case .failure = result { connection = nil }
       state.withLock { state in

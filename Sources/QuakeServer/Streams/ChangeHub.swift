@@ -27,12 +27,12 @@ final class ChangeHub: Sendable {
 
   private let settings: ConnectionSettings
   private let mailbox: StreamMailbox
-  private let pressure: StreamPressure
+  private let pressure: Flag
   private let ended: WakeEvent
   private let report: @Sendable (ServerNotice) -> Void
   private let advanced: @Sendable (ChangeToken) -> Void
   private let state = Mutex(State())
-  private let isStopped = Atomic<Bool>(false)
+  private let isStopped = Flag()
 
   /// - Parameters:
   ///   - ended: Raised when the server ends.
@@ -40,7 +40,7 @@ final class ChangeHub: Sendable {
   ///     the one that was read.
   ///   - advanced: Gets the newest token that was read, each time it is another.
   init(
-    _ settings: ConnectionSettings, mailbox: StreamMailbox, pressure: StreamPressure,
+    _ settings: ConnectionSettings, mailbox: StreamMailbox, pressure: Flag,
     ended: WakeEvent,
     report: @escaping @Sendable (ServerNotice) -> Void,
     advanced: @escaping @Sendable (ChangeToken) -> Void
@@ -62,7 +62,7 @@ final class ChangeHub: Sendable {
 
   /// Ends the thread, once `ended` is raised.
   func stop() {
-    isStopped.store(true, ordering: .relaxed)
+    isStopped.set()
   }
 
   // MARK: - The thread
@@ -80,7 +80,7 @@ final class ChangeHub: Sendable {
       follower: HistoryFollower { [settings, ended] () throws(PostgresError) in
         try Connection(settings, wake: ended.descriptor)
       })
-    while !isStopped.load(ordering: .relaxed) {
+    while !isStopped.isSet {
       do {
         try follow(&following)
       } catch {
@@ -137,7 +137,7 @@ final class ChangeHub: Sendable {
     connection.answerTimeout = following.answerTimeout.duration
     try checkSchema(of: connection)
     let follower = following.follower
-    while !isStopped.load(ordering: .relaxed) {
+    while !isStopped.isSet {
       try follower.connect(over: connection)
       do {
         try begin(follower, over: connection)
@@ -214,8 +214,8 @@ final class ChangeHub: Sendable {
   private func readAndWait(_ following: inout Following, over connection: Connection) throws {
     // Before reading: a commit after the read sends a notification.
     try following.follower.listen()
-    while !isStopped.load(ordering: .relaxed) {
-      while try !readPage(&following), !isStopped.load(ordering: .relaxed) { waitForClients() }
+    while !isStopped.isSet {
+      while try !readPage(&following), !isStopped.isSet { waitForClients() }
       note(nil)
       notePolling(following.follower.reasonForPolling)
       following.backoff.reset()
@@ -229,7 +229,7 @@ final class ChangeHub: Sendable {
   /// reads slowly may not hold up the others.
   private func waitForClients() {
     let deadline = Deadline(after: .milliseconds(500))
-    while pressure.isSet, !deadline.hasPassed, !isStopped.load(ordering: .relaxed) { usleep(2000) }
+    while pressure.isSet, !deadline.hasPassed, !isStopped.isSet { usleep(2000) }
   }
 
   /// Reads a page and publishes it.
@@ -269,7 +269,6 @@ extension HistoryFollower {
 }
 
 extension HistoryCursor {
-  /// The cursor after a change.
   init(after change: Change) {
     let isLast = change.position + 1 == change.transaction.changeCount
     self.init(token: change.transaction.token, changes: isLast ? 0 : change.position + 1)

@@ -11,12 +11,12 @@ final class ChangeStreams: Sendable {
   private let hub: ChangeHub
   private let mailbox: StreamMailbox
   private let figures = StreamFigures()
-  private let pressure = StreamPressure()
+  private let pressure = Flag()
   private let readers: BacklogReaders
   private let settings: StreamSettings
   /// Raised from the moment at which the streams end.
   private let ended: WakeEvent
-  private let hasEnded = Atomic<Bool>(false)
+  private let hasEnded = Flag()
   private let report: @Sendable (ServerNotice) -> Void
 
   /// - Parameters:
@@ -60,7 +60,7 @@ final class ChangeStreams: Sendable {
       report(ServerNotice(.error, "The streams cannot be served: \(error.message)"))
       mailbox.closeForever()
     }
-    hasEnded.store(true, ordering: .releasing)
+    hasEnded.set()
   }
 
   /// How far the hub has read, and the reason if it does not follow the database.
@@ -90,7 +90,7 @@ final class ChangeStreams: Sendable {
     ended.raise()
     mailbox.post(.stop(limit))
     let deadline = Deadline(after: limit + .seconds(1))
-    while !hasEnded.load(ordering: .acquiring), !deadline.hasPassed { usleep(2000) }
+    while !hasEnded.isSet, !deadline.hasPassed { usleep(2000) }
   }
 }
 

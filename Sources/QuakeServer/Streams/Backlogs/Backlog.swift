@@ -31,16 +31,6 @@ final class Backlog: Sendable {
     case unavailable(String)
   }
 
-  /// A backlog that is being read.
-  final class Reading: Sendable {
-    private let state = Atomic<Bool>(false)
-
-    /// Whether no client waits for it any longer.
-    var isStopped: Bool { state.load(ordering: .relaxed) }
-
-    func stop() { state.store(true, ordering: .relaxed) }
-  }
-
   /// The bytes of all backlogs that there are.
   static let totalSize = Atomic<Int>(0)
 
@@ -138,7 +128,8 @@ extension Backlog {
 final class BacklogReaders: Sendable {
   private struct Job: Sendable {
     let key: Backlog.Key
-    let reading: Backlog.Reading
+    /// Set when no client waits for it any longer.
+    let isUnwanted: Flag
     let finish: @Sendable (Backlog.Outcome) -> Void
   }
 
@@ -148,7 +139,7 @@ final class BacklogReaders: Sendable {
   /// How long one is read.
   private let longest: Duration
   private let queue = JobQueue<Job>(limit: 100_000)
-  private let isStopped = Atomic<Bool>(false)
+  private let isStopped = Flag()
   private let ended: WakeEvent
   private let report: @Sendable (ServerNotice) -> Void
   /// Why backlogs cannot be read, as it was reported.
@@ -189,16 +180,18 @@ final class BacklogReaders: Sendable {
 
   /// Ends the threads, after what they are doing. Jobs that wait are not done.
   func stop() {
-    isStopped.store(true, ordering: .relaxed)
+    isStopped.set()
     queue.close()
   }
 
   /// Reads a backlog and calls `finish` on another thread.
+  ///
+  /// - Parameter isUnwanted: Is set when no client waits for it any longer.
   func read(
-    _ key: Backlog.Key, _ reading: Backlog.Reading,
+    _ key: Backlog.Key, _ isUnwanted: Flag,
     _ finish: @escaping @Sendable (Backlog.Outcome) -> Void
   ) {
-    if !queue.add(Job(key: key, reading: reading, finish: finish)) {
+    if !queue.add(Job(key: key, isUnwanted: isUnwanted, finish: finish)) {
       finish(.unavailable("too many backlogs wait to be read"))
     }
   }
@@ -212,8 +205,8 @@ final class BacklogReaders: Sendable {
   }
 
   private func perform(_ job: Job, over connection: inout Connection?) {
-    guard !isStopped.load(ordering: .relaxed) else { return }
-    guard !job.reading.isStopped else { return job.finish(.unavailable("no client waits for it")) }
+    guard !isStopped.isSet else { return }
+    guard !job.isUnwanted.isSet else { return job.finish(.unavailable("no client waits for it")) }
     let space = Self.mostBytes - Backlog.totalSize.load(ordering: .relaxed)
     guard space > 0 else { return fail(job, "the backlogs of slow clients take too much space") }
     do {
@@ -225,7 +218,7 @@ final class BacklogReaders: Sendable {
         .done(
           try BacklogReading.read(
             job.key, over: open, limit: limit, longest: longest,
-            shouldStop: { [self] in isStopped.load(ordering: .relaxed) || job.reading.isStopped },
+            shouldStop: { [self] in isStopped.isSet || job.isUnwanted.isSet },
             onGap: { [self] in reportGap($0) })))
       note(nil)
     } catch is BacklogReading.IsLate {
@@ -237,7 +230,7 @@ final class BacklogReaders: Sendable {
   }
 
   private func fail(_ job: Job, _ problem: String) {
-    if !isStopped.load(ordering: .relaxed), !job.reading.isStopped { note(problem) }
+    if !isStopped.isSet, !job.isUnwanted.isSet { note(problem) }
     job.finish(.unavailable(problem))
   }
 

@@ -19,20 +19,20 @@ struct BacklogTable {
     /// Whether it is in the queue, and under which addresses: the first of their turns starts the read.
     var isDue = false
     var addresses: Set<String> = []
-    /// The read in progress; nil if there is none.
-    var reading: Backlog.Reading?
+    /// What stops the reading in progress; nil if there is none.
+    var isUnwanted: Flag?
     var result: Backlog?
     /// When the result was made, or when to try again.
     var time: Int64 = 0
 
-    var isBusy: Bool { isDue || reading != nil }
+    var isBusy: Bool { isDue || isUnwanted != nil }
   }
 
   private var entries: [Backlog.Key: Entry] = [:]
   private var due = FairQueue<Backlog.Key>()
   /// How many are being read.
   private var running = 0
-  private let read: (Backlog.Key, Backlog.Reading) -> Void
+  private let read: (Backlog.Key, Flag) -> Void
   /// How many have been read or begun.
   private(set) var started = 0
 
@@ -42,8 +42,8 @@ struct BacklogTable {
   /// How many are handed to the readers, which keep their connections while they have more.
   private static let mostAtOnce = 2 * BacklogReaders.threads
 
-  /// - Parameter read: Begins to read a backlog.
-  init(_ read: @escaping (Backlog.Key, Backlog.Reading) -> Void) {
+  /// - Parameter read: Begins to read a backlog, which the flag stops.
+  init(_ read: @escaping (Backlog.Key, Flag) -> Void) {
     self.read = read
   }
 
@@ -67,7 +67,7 @@ struct BacklogTable {
     }
     let isTimed = entries[key].map { $0.time > 0 } ?? false
     entries[key, default: Entry()].waiting.append(client)
-    if !isTimed, entries[key]?.reading == nil {
+    if !isTimed, entries[key]?.isUnwanted == nil {
       entries[key]?.isDue = true
       if entries[key]?.addresses.insert(address).inserted == true { due.add(key, of: address) }
     }
@@ -92,14 +92,14 @@ struct BacklogTable {
         entries[key] = nil
         continue
       }
-      let reading = Backlog.Reading()
+      let isUnwanted = Flag()
       entries[key]?.waiting = waiting
       entries[key]?.isDue = false
       entries[key]?.addresses = []
-      entries[key]?.reading = reading
+      entries[key]?.isUnwanted = isUnwanted
       running += 1
       started += 1
-      read(key, reading)
+      read(key, isUnwanted)
     }
   }
 
@@ -107,9 +107,9 @@ struct BacklogTable {
   ///
   /// - Returns: The clients that have waited for it; none after a failure, because they go on waiting.
   mutating func finish(_ key: Backlog.Key, _ outcome: Backlog.Outcome, at now: Int64) -> [Waiting] {
-    guard var entry = entries[key], entry.reading != nil else { return [] }
+    guard var entry = entries[key], entry.isUnwanted != nil else { return [] }
     running -= 1
-    entry.reading = nil
+    entry.isUnwanted = nil
     defer { entries[key] = entry }
     switch outcome {
     case .done(let backlog):
@@ -128,8 +128,8 @@ struct BacklogTable {
   /// - Parameter isThere: Whether a client still waits.
   mutating func tick(at now: Int64, isThere: (Waiting) -> Bool) {
     for (key, entry) in entries {
-      if let reading = entry.reading {
-        if !entry.waiting.contains(where: isThere) { reading.stop() }
+      if let isUnwanted = entry.isUnwanted {
+        if !entry.waiting.contains(where: isThere) { isUnwanted.set() }
       } else if entry.isDue {
         continue
       } else if entry.result != nil {

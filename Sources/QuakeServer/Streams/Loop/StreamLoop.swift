@@ -2,7 +2,6 @@ import Basics
 import CLinux
 import Glibc
 import QuakeModel
-import Synchronization
 
 /// The one thread that writes to the clients of all streams.
 ///
@@ -10,7 +9,7 @@ import Synchronization
 /// clients, which only have a position in it: in the window of the newest changes, or in the file of a backlog.
 final class StreamLoop {
   typealias ReadBacklog =
-    @Sendable (Backlog.Key, Backlog.Reading, @escaping @Sendable (Backlog.Outcome) -> Void) -> Void
+    @Sendable (Backlog.Key, Flag, @escaping @Sendable (Backlog.Outcome) -> Void) -> Void
 
   let settings: StreamSettings
   let mailbox: StreamMailbox
@@ -51,7 +50,8 @@ final class StreamLoop {
   /// Milliseconds of the monotonic clock.
   var now = MonotonicClock.milliseconds
   let pieces = PieceList()
-  let pressure: StreamPressure
+  /// Whether the reader of the history should wait for clients that read as fast as they can.
+  let pressure: Flag
   var pressureCheckedAt: Int64 = 0
 
   /// How many clients are looked at between two looks at the sockets.
@@ -61,14 +61,14 @@ final class StreamLoop {
 
   init(
     _ settings: StreamSettings, mailbox: StreamMailbox, figures: StreamFigures,
-    pressure: StreamPressure, readBacklog: @escaping ReadBacklog
+    pressure: Flag, readBacklog: @escaping ReadBacklog
   ) throws(DescriptorFailure) {
     self.settings = settings
     self.mailbox = mailbox
     self.figures = figures
     self.pressure = pressure
-    backlogs = BacklogTable { key, reading in
-      readBacklog(key, reading) { mailbox.post(.backlog(key, $0)) }
+    backlogs = BacklogTable { key, isUnwanted in
+      readBacklog(key, isUnwanted) { mailbox.post(.backlog(key, $0)) }
     }
     epoll = quake_epoll_create()
     guard epoll >= 0, quake_epoll_add_wake(epoll, mailbox.descriptor, .max) == 0 else {
@@ -206,15 +206,6 @@ final class StreamLoop {
     statistics.windowBytes = window?.size ?? 0
     figures.publish(statistics)
   }
-}
-
-/// Backpressure on the reader of the history: whether it should wait for clients that read as fast as they can.
-final class StreamPressure: Sendable {
-  private let state = Atomic<Bool>(false)
-
-  var isSet: Bool { state.load(ordering: .relaxed) }
-
-  func set(_ isSet: Bool) { state.store(isSet, ordering: .relaxed) }
 }
 
 /// Bytes for one client that its socket has not taken yet.
