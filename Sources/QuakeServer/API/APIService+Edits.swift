@@ -31,10 +31,9 @@ extension APIService {
         parameters: [Self.id] + APIParameters.describe([Self.dryRun]),
         answers: [
           Self.outcome,
-          .init(
+          .problem(
             404,
-            "No event has or had this id; or it was deleted before, and the members tell by whom.",
-            [Self.problem], schema: "Problem"),
+            "No event has or had this id; or it was deleted before, and the members tell by whom."),
         ]),
       access: .token,
       handler: .query { request, context in
@@ -123,10 +122,9 @@ extension APIService {
         parameters: [Self.id] + APIParameters.describe(options),
         answers: [
           Self.outcome,
-          .init(404, "No event has or had this id.", [Self.problem], schema: "Problem"),
-          .init(
-            409, "The event was changed since, or its deletion was purged from the history.",
-            [Self.problem], schema: "Problem"),
+          .problem(404, "No event has or had this id."),
+          .problem(
+            409, "The event was changed since, or its deletion was purged from the history."),
         ]),
       access: .token,
       handler: .query { request, context in
@@ -153,10 +151,8 @@ extension APIService {
           """,
         parameters: [Self.edit] + APIParameters.describe(options),
         answers: [
-          Self.outcome, .init(404, "There is no such edit.", [Self.problem], schema: "Problem"),
-          .init(
-            409, "Events were changed since, or the edit was purged from the history.",
-            [Self.problem], schema: "Problem"),
+          Self.outcome, .problem(404, "There is no such edit."),
+          .problem(409, "Events were changed since, or the edit was purged from the history."),
         ]),
       access: .token,
       handler: .query { request, context in

@@ -108,7 +108,7 @@ extension APIService {
 
   /// The answers to a request for one event if there is no such event now.
   static let absences: [Operation.Answer] = [
-    .init(404, "No event has or had this id.", [problem], schema: "Problem"),
+    .problem(404, "No event has or had this id."),
     .init(
       410, "The event was deleted; the members tell by whom and why.", [problem], schema: "Gone"),
   ]
@@ -149,8 +149,8 @@ extension APIService {
         description: "Each version is what `quake-query versions --json` prints.",
         parameters: [Self.id],
         answers: [
-          .init(200, "The versions.", [Self.json], schema: "Versions"),
-          .init(404, "No event has or had this id.", [Self.problem], schema: "Problem"),
+          .json(200, "The versions.", "Versions"),
+          .problem(404, "No event has or had this id."),
         ]),
       caching: .untilChange,
       handler: .query { request, context in

@@ -28,10 +28,8 @@ extension APIService {
           """,
         parameters: APIParameters.describe(Self.historyOptions, limit: Self.mostChanges),
         answers: [
-          .init(
-            200, "The changes. `Link` has the next page (rel=\"next\").", [Self.json],
-            schema: "Changes"),
-          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
+          .json(200, "The changes. `Link` has the next page (rel=\"next\").", "Changes"),
+          .problem(410, "The history of that time was purged."),
         ]),
       caching: .untilChange, isExpensive: true, handler: .query { try Self.changes($0, $1) })
   }
@@ -128,10 +126,8 @@ extension APIService {
           """,
         parameters: parameters,
         answers: [
-          .init(
-            200, "The differences. `Link` has the next page (rel=\"next\").", [Self.json],
-            schema: "Differences"),
-          .init(410, "The history of that time was purged.", [Self.problem], schema: "Problem"),
+          .json(200, "The differences. `Link` has the next page (rel=\"next\").", "Differences"),
+          .problem(410, "The history of that time was purged."),
         ]),
       caching: .untilChange, isExpensive: true, handler: .query { try Self.differences($0, $1) })
   }

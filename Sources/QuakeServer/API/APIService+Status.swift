@@ -22,7 +22,7 @@ extension APIService {
           of `--audit-token`.
           """,
         parameters: APIParameters.describe(Self.statusOptions),
-        answers: [.init(200, "The status.", [Self.json], schema: "Status")]),
+        answers: [.json(200, "The status.", "Status")]),
       handler: .query { request, context in
         let arguments = try APIParameters.read(request, Self.statusOptions)
         let limits = StatusLimits()
@@ -52,11 +52,9 @@ extension APIService {
           """,
         parameters: APIParameters.describe(Self.refreshOptions),
         answers: [
-          .init(200, "Each feed has a result.", [Self.json], schema: "Refresh"),
-          .init(
-            202, "Not every feed has a result: `outcome` of the others is null.", [Self.json],
-            schema: "Refresh"),
-          .init(404, "There is no such feed.", [Self.problem], schema: "Problem"),
+          .json(200, "Each feed has a result.", "Refresh"),
+          .json(202, "Not every feed has a result: `outcome` of the others is null.", "Refresh"),
+          .problem(404, "There is no such feed."),
         ]),
       access: .token,
       handler: .query { try refresh($0, $1.connection) })
@@ -119,7 +117,7 @@ extension APIService {
           for others; `other_events` is the number of those left out.
           """,
         parameters: APIParameters.describe(Self.statisticsOptions),
-        answers: [.init(200, "The figures.", [Self.json], schema: "Statistics")]),
+        answers: [.json(200, "The figures.", "Statistics")]),
       caching: .untilChange, isExpensive: true,
       handler: .query { request, context in
         let arguments = try APIParameters.read(request, Self.statisticsOptions)

@@ -61,9 +61,7 @@ extension APIService {
           """,
         parameters: APIParameters.describe(Self.tableOptions, limit: Self.mostRows),
         answers: [
-          .init(
-            200, "The events. `Link` has the next page (rel=\"next\").", [Self.json],
-            schema: "Table")
+          .json(200, "The events. `Link` has the next page (rel=\"next\").", "Table")
         ]),
       caching: .untilChange, handler: .query { try table($0, $1) })
   }

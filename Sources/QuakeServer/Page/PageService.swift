@@ -41,7 +41,7 @@ struct PageService: Sendable {
         method: .get, path: "/page/settings",
         operation: Operation(
           "pageSettings", "what the page needs to know of the server", tag: "page",
-          answers: [.init(200, "The settings.", [APIService.json], schema: "PageSettings")]),
+          answers: [.json(200, "The settings.", "PageSettings")]),
         handler: .immediate { _ in describe() }),
     ]
   }
@@ -223,7 +223,6 @@ package struct PageSettings: Sendable {
   /// The tiles below the map; nil: it shows coastlines and borders only.
   package var tiles: TileURL?
 
-  /// The usual page.
   package init() {}
 }
 

@@ -89,6 +89,14 @@ struct Operation: Sendable {
       self.mediaTypes = mediaTypes
       self.schema = schema
     }
+
+    static func json(_ status: Int, _ summary: String, _ schema: String) -> Answer {
+      Answer(status, summary, [APIService.json], schema: schema)
+    }
+
+    static func problem(_ status: Int, _ summary: String) -> Answer {
+      Answer(status, summary, [APIService.problem], schema: "Problem")
+    }
   }
 }
 

@@ -51,7 +51,7 @@ struct ConsumerService: Sendable {
       "getConsumer", "the acknowledged place of a consumer", tag: "consumers",
       description: "`cursor` is null if the token has no consumer of this name yet.",
       parameters: [name],
-      answers: [.init(200, "The consumer.", [APIService.json], schema: "Consumer")] + refusals),
+      answers: [.json(200, "The consumer.", "Consumer")] + refusals),
     access: .consumer,
     handler: .query { request, context in
       _ = try APIParameters.read(request, [])
@@ -81,7 +81,7 @@ struct ConsumerService: Sendable {
         """,
       parameters: [name] + APIParameters.describe(takeOptions + alertOptions),
       answers: [
-        .init(200, "The consumer.", [APIService.json], schema: "Consumer"),
+        .json(200, "The consumer.", "Consumer"),
         .init(
           409,
           "The token has too many consumers, the name is that of another watcher, or the consumer gets changes and not alerts.",
@@ -253,7 +253,7 @@ struct ConsumerService: Sendable {
         """,
       parameters: [name] + APIParameters.describe(acknowledgeOptions),
       answers: [
-        .init(200, "The consumer.", [APIService.json], schema: "Consumer"),
+        .json(200, "The consumer.", "Consumer"),
         .init(
           400, "The parameter cursor is no cursor of this consumer.", [APIService.problem],
           schema: "Problem"), unknown, lost,
