@@ -1,6 +1,5 @@
 /// A table of aligned columns for people to read.
 package struct TextTable: Sendable {
-  /// A column.
   package struct Column: Sendable {
     /// The text above it.
     package let header: String
@@ -16,44 +15,55 @@ package struct TextTable: Sendable {
     }
   }
 
-  /// A cell.
   package struct Cell: Sendable, ExpressibleByStringLiteral {
     /// Its text on one line. Hidden characters are replaced, and a long text is cut.
     package let text: String
     /// Its styles on a terminal.
     package let styles: [TextStyle]
 
-    /// A cell.
     package init(_ text: String, _ styles: TextStyle...) {
       self.text = PrintableText.line(text)
       self.styles = styles
     }
 
-    /// A plain cell.
     package init(stringLiteral value: String) { self.init(value) }
   }
 
   package let columns: [Column]
   private var rows: [[Cell]] = []
+  /// The paragraphs below each row.
+  private var notes: [[String]] = []
 
   /// A table without rows.
   package init(_ columns: [Column]) { self.columns = columns }
 
   /// Adds a row. Missing cells are empty; excess cells are ignored.
-  package mutating func add(_ cells: [Cell]) {
+  ///
+  /// - Parameter notes: Paragraphs to print below the row.
+  package mutating func add(_ cells: [Cell], notes: [String] = []) {
+    self.notes.append(notes)
     let missing = max(0, columns.count - cells.count)
     rows.append(Array(cells.prefix(columns.count)) + Array(repeating: "", count: missing))
   }
 
   /// Adds a row of plain cells.
-  package mutating func add(_ cells: [String]) { add(cells.map { Cell($0) }) }
+  package mutating func add(_ cells: [String], notes: [String] = []) {
+    add(cells.map { Cell($0) }, notes: notes)
+  }
 
   /// The table as lines of plain text, the header first.
   package func render() -> String {
     let widths = Self.widths(of: columns, rows)
-    return ([columns.map { Cell($0.header) }] + rows).map { cells in
-      Self.line(cells, columns, widths, within: nil, Colour(isEnabled: false)) + "\n"
-    }.joined()
+    var list = DetailList(nameWidth: 0)
+    func add(_ cells: [Cell]) {
+      list.add(line: Self.line(cells, columns, widths, within: nil, Colour(isEnabled: false)))
+    }
+    add(columns.map { Cell($0.header) })
+    for (cells, notes) in zip(rows, notes) {
+      add(cells)
+      for note in notes { list.add(paragraph: note, indent: 2) }
+    }
+    return list.text
   }
 
   fileprivate static let gap = 2
@@ -177,27 +187,24 @@ package struct FittedTable {
   }
 }
 
-/// Names and values below one another, and paragraphs, no wider than a number of columns: for people to read.
+/// Names and values below one another, and paragraphs, no wider than a usual terminal: for people to read.
 ///
 /// Values are wrapped at words; a single word that is longer stays whole, because it may be a path.
 package struct DetailList {
-  /// The usual width of a terminal.
-  package static let standardWidth = 80
+  private static let width = 80
 
-  private let width: Int
   private let nameWidth: Int
   /// The lines so far.
   package private(set) var text = ""
 
   /// A list whose values begin in the column `nameWidth`.
-  package init(nameWidth: Int, width: Int = standardWidth) {
+  package init(nameWidth: Int) {
     self.nameWidth = nameWidth
-    self.width = width
   }
 
   package mutating func add(_ name: String, _ value: String) {
     let indent = String(repeating: " ", count: nameWidth)
-    let lines = TextWrapping.lines(PrintableText.line(value), width: width - nameWidth)
+    let lines = TextWrapping.lines(PrintableText.line(value), width: Self.width - nameWidth)
     let padding = String(
       repeating: " ", count: max(1, nameWidth - DisplayWidth.of(name)))
     text += name + (lines.first.map { padding + $0 } ?? "") + "\n"
@@ -205,13 +212,13 @@ package struct DetailList {
   }
 
   package mutating func add(paragraph: String, indent: Int = 0) {
-    let lines = TextWrapping.lines(PrintableText.line(paragraph), width: width - indent - 2)
+    let lines = TextWrapping.lines(PrintableText.line(paragraph), width: Self.width - indent - 2)
     for (index, line) in lines.enumerated() {
       // The lines after the first are indented further, so that paragraphs stay apart.
       text += String(repeating: " ", count: indent + (index > 0 ? 2 : 0)) + line + "\n"
     }
   }
 
-  /// Adds lines unchanged.
-  package mutating func add(lines: String) { text += lines }
+  /// Adds a line unchanged.
+  fileprivate mutating func add(line: String) { text += line + "\n" }
 }

@@ -21,28 +21,21 @@ enum ConsumersOutput {
       .number("parked"), .number("an hour"),
     ])
     for consumer in consumers {
-      table.add([
-        PrintableText.line(consumer.name, atMost: 28), consumer.state.rawValue,
-        Readable.count(Int(consumer.cursor.transactionsBehind)), Readable.duration(consumer.lag),
-        Readable.count(Int(consumer.owed)), Readable.count(Int(consumer.parked)),
-        Readable.decimal(consumer.rate),
-      ])
-    }
-    var lines = table.render().split(separator: "\n", omittingEmptySubsequences: false)[...]
-    var list = DetailList(nameWidth: 0)
-    list.add(lines: "\(lines.popFirst() ?? "")\n")
-    for consumer in consumers {
-      list.add(lines: "\(lines.popFirst() ?? "")\n")
-      list.add(paragraph: receiver(of: consumer), indent: 2)
-      if let error = lastError(of: consumer) { list.add(paragraph: error, indent: 2) }
+      var notes = [receiver(of: consumer)]
+      if let error = lastError(of: consumer) { notes.append(error) }
       if consumer.parked > 0 {
         let parked = Readable.count(consumer.parked, "message")
-        list.add(
-          paragraph: "\(parked) parked until \"retry\" or \"discard\"; \"show\" has the reasons",
-          indent: 2)
+        notes.append("\(parked) parked until \"retry\" or \"discard\"; \"show\" has the reasons")
       }
+      table.add(
+        [
+          PrintableText.line(consumer.name, atMost: 28), consumer.state.rawValue,
+          Readable.count(Int(consumer.cursor.transactionsBehind)), Readable.duration(consumer.lag),
+          Readable.count(Int(consumer.owed)), Readable.count(Int(consumer.parked)),
+          Readable.decimal(consumer.rate),
+        ], notes: notes)
     }
-    return list.text
+    return table.render()
   }
 
   private static func receiver(of consumer: ConsumerStatus) -> String {

@@ -48,24 +48,20 @@ enum FeedsOutput {
       .text("feed"), .number("last success"), .number("next poll"), .number("failures"),
     ])
     for feed in feeds {
-      table.add([
-        PrintableText.line(feed.name, atMost: 28),
-        feed.succeededAt.map { "\(age(of: $0, now)) ago" } ?? "never", nextPoll(of: feed, now),
-        "\(feed.failures)",
-      ])
-    }
-    var lines = table.render().split(separator: "\n", omittingEmptySubsequences: false)[...]
-    var list = DetailList(nameWidth: 0)
-    list.add(lines: "\(lines.popFirst() ?? "")\n")
-    for feed in feeds {
-      list.add(lines: "\(lines.popFirst() ?? "")\n")
+      var notes: [String] = []
       if feeds.count <= mostInDetail || !feed.isInOrder(knowsWorkers: true) {
-        list.add(paragraph: state(feed), indent: 2)
+        notes.append(state(feed))
       }
-      if let address = feed.movedTo { list.add(paragraph: "redirects to \(address)", indent: 2) }
-      if let error = feed.error { list.add(paragraph: "error: \(error)", indent: 2) }
+      if let address = feed.movedTo { notes.append("redirects to \(address)") }
+      if let error = feed.error { notes.append("error: \(error)") }
+      table.add(
+        [
+          PrintableText.line(feed.name, atMost: 28),
+          feed.succeededAt.map { "\(age(of: $0, now)) ago" } ?? "never", nextPoll(of: feed, now),
+          "\(feed.failures)",
+        ], notes: notes)
     }
-    return list.text
+    return table.render()
   }
 
   /// Writes all that the database has of feeds, one after the other.
