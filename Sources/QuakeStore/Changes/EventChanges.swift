@@ -98,11 +98,6 @@ public struct EventChanges: AsyncSequence, Sendable {
     }
 
     /// The next change; nil after an error.
-    public mutating func next() async throws -> Change? {
-      try await next(isolation: nil)
-    }
-
-    /// The next change; nil after an error.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Change? {
       try Task.checkCancellation()
       if index == changes.count {

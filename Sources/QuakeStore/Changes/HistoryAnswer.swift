@@ -171,11 +171,6 @@ public struct HistoryAnswer: Sendable {
       }
 
       /// The next transaction; nil at the end and after an error.
-      public mutating func next() async throws -> Transaction? {
-        try await next(isolation: nil)
-      }
-
-      /// The next transaction; nil at the end and after an error.
       public mutating func next(
         isolation actor: isolated (any Actor)?
       ) async throws -> Transaction? {

@@ -78,6 +78,13 @@ final class ReconnectingFollower {
     }
   }
 
+  /// Waits for changes, and reads on to the end of the history.
+  func readToEnd(_ body: (Change) throws -> Void) throws {
+    var isAtEnd = try readPage(waiting: true, body)
+    // The changes that were read must not wait for later ones.
+    while !isAtEnd { isAtEnd = try readPage(waiting: false, body) }
+  }
+
   /// Makes the server independent of this side until the next page is asked for.
   func pause() {
     do throws(PostgresError) {

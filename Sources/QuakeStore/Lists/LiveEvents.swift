@@ -124,14 +124,45 @@ public struct LiveEvents: AsyncSequence, Sendable {
   }
 }
 
-/// Keeps a whole list up to date, on demand, by the changes to it.
-struct WholeListSource: PullSource {
-  private let follower: ReconnectingFollower
+/// Keeps a list up to date, on demand. If the history cannot be followed any more, it reads the list again.
+private protocol ListSource: PullSource<LiveEvents.Update> {
+  var follower: ReconnectingFollower { get }
+  /// The number of updates so far.
+  var generation: Int { get }
+
+  /// Waits for changes; nil if they leave the list as it is.
+  mutating func follow() throws -> LiveEvents.Update?
+
+  /// Reads the list; nil if it is the one before.
+  ///
+  /// - Parameter reason: Why the list could not be followed; nil if it is read for the first time, or after changes.
+  mutating func load(because reason: StoreError?) throws -> LiveEvents.Update?
+}
+
+extension ListSource {
+  mutating func next() throws -> LiveEvents.Update? {
+    if generation == 0 { return try load(because: nil) }
+    do {
+      while true {
+        if let update = try follow() { return update }
+      }
+    } catch let error as StoreError {
+      guard case .token = error.kind else { throw error }
+      return try load(because: error)
+    }
+  }
+
+  mutating func pause() { follower.pause() }
+}
+
+/// Keeps a whole list up to date by the changes to it.
+private struct WholeListSource: ListSource {
+  let follower: ReconnectingFollower
   private let query: EventQuery
   private let selection: ListSelection
   private var list: LiveList
   private var token = ChangeToken.beginning
-  private var generation = 0
+  private(set) var generation = 0
 
   /// Nil: the list can only be selected by the server.
   init?(_ follower: ReconnectingFollower, _ query: EventQuery) {
@@ -147,40 +178,16 @@ struct WholeListSource: PullSource {
     list = LiveList(order: order)
   }
 
-  mutating func next() throws -> LiveEvents.Update? {
-    if generation == 0 { return try load() }
-    do {
-      while true {
-        let difference = try follow()
-        if !difference.isEmpty { return update(difference) }
-      }
-    } catch let error as StoreError {
-      guard case .token = error.kind else { throw error }
-      return try load(because: error)
-    }
-  }
-
-  mutating func pause() {
-    follower.pause()
-  }
-
   /// Applies everything that has been committed. Read to its end, the history ends with a whole transaction.
-  private mutating func follow() throws -> LiveEvents.Difference {
+  mutating func follow() throws -> LiveEvents.Update? {
     var changes = NetChanges()
-    // The changes that were read must not wait for later ones.
-    var isAtEnd = try read(into: &changes, waiting: true)
-    while !isAtEnd { isAtEnd = try read(into: &changes, waiting: false) }
+    try follower.readToEnd { changes.add($0, selection: selection, list: list) }
     if let cursor = follower.cursor { token = cursor.token }
-    return list.apply(changes)
+    let difference = list.apply(changes)
+    return difference.isEmpty ? nil : update(difference)
   }
 
-  private func read(into changes: inout NetChanges, waiting: Bool) throws -> Bool {
-    try follower.readPage(waiting: waiting) {
-      changes.add($0, selection: selection, list: list)
-    }
-  }
-
-  private mutating func load(because reason: StoreError? = nil) throws -> LiveEvents.Update {
+  mutating func load(because reason: StoreError?) throws -> LiveEvents.Update? {
     var events: [EventRecord] = []
     try follower.begin { connection in
       events = []
@@ -204,13 +211,13 @@ struct WholeListSource: PullSource {
   }
 }
 
-/// Keeps a window of a list up to date, on demand: the server selects it again after changes.
-struct WindowSource: PullSource {
-  private let follower: ReconnectingFollower
+/// Keeps a window of a list up to date: the server selects it again after changes.
+private struct WindowSource: ListSource {
+  let follower: ReconnectingFollower
   private let query: EventQuery
   private var events: [EventRecord] = []
   private var count: Int64 = 0
-  private var generation = 0
+  private(set) var generation = 0
 
   init(_ follower: ReconnectingFollower, _ query: EventQuery) {
     var query = query
@@ -220,38 +227,16 @@ struct WindowSource: PullSource {
     self.query = query
   }
 
-  mutating func next() throws -> LiveEvents.Update? {
-    if generation == 0 { return try select() }
-    do {
-      while true {
-        guard try follow() else { continue }
-        if let update = try select() { return update }
-      }
-    } catch let error as StoreError {
-      guard case .token = error.kind else { throw error }
-      return try select(because: error)
-    }
-  }
-
-  mutating func pause() {
-    follower.pause()
-  }
-
-  /// Waits for changes and reads them to the end.
-  ///
-  /// - Returns: Whether one of them can concern the list.
-  private func follow() throws -> Bool {
+  /// Reads the window again if one of the changes can concern it.
+  mutating func follow() throws -> LiveEvents.Update? {
     var concerns = false
-    let note = { (change: Change) in
+    try follower.readToEnd { change in
       if change.op == .truncate || query.concerns(change) { concerns = true }
     }
-    var isAtEnd = try follower.readPage(waiting: true, note)
-    while !isAtEnd { isAtEnd = try follower.readPage(waiting: false, note) }
-    return concerns
+    return concerns ? try load(because: nil) : nil
   }
 
-  /// Reads the window; nil if it is the same as before.
-  private mutating func select(because reason: StoreError? = nil) throws -> LiveEvents.Update? {
+  mutating func load(because reason: StoreError?) throws -> LiveEvents.Update? {
     var token = ChangeToken.beginning
     var page: EventPage?
     var count: Int64 = 0

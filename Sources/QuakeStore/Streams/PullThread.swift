@@ -180,11 +180,6 @@ public struct PullIterator<Element: Sendable>: AsyncIteratorProtocol {
   }
 
   /// The next element; nil at the end and after an error.
-  public mutating func next() async throws -> Element? {
-    try await next(isolation: nil)
-  }
-
-  /// The next element; nil at the end and after an error.
   public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
     if handle == nil { handle = PullHandle(try PullThread(makeSource)) }
     return try await handle?.thread.next()
