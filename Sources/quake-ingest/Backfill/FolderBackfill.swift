@@ -63,8 +63,7 @@ struct FolderBackfill {
     let reference = try FeedReference(file.path)
     guard
       case .opened(var feed) = try OpenFeed.open(
-        reference, over: .ready(nil), atMost: settings.maximumBytes(of: reference),
-        strict: settings.isStrict, centre: settings.centre)
+        reference, over: .ready(nil), settings.readerOptions(for: reference))
     else { return }
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = "backfill"

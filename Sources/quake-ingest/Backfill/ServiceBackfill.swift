@@ -210,7 +210,7 @@ final class ServiceBackfill {
     var options = settings.importOptions(for: reference, program: diagnostics.tool)
     options.feed = "backfill"
     options.context = "backfill \(backfill.id)"
-    feed.describe(in: &options)
+    options.describe(feed.response)
     let received = BackfillWindowSource<FeedImportSource>.Counter()
     var source = BackfillWindowSource(
       feed.source, window: window, region: region, counting: received)
@@ -242,11 +242,11 @@ final class ServiceBackfill {
   /// follow.
   private func open(_ reference: FeedReference, _ window: BackfillWindow) throws -> OpenFeed? {
     var mayAskAgain = true
+    var reading = settings.readerOptions(for: reference)
+    reading.centre = service.centre
     while true {
       do {
-        let outcome = try OpenFeed.open(
-          reference, over: .stream(fetcher), atMost: fetcher.maximumBytes,
-          strict: settings.isStrict, centre: service.centre)
+        let outcome = try OpenFeed.open(reference, over: .stream(fetcher), reading)
         guard case .opened(let feed) = outcome else { return nil }
         answers = true
         return feed

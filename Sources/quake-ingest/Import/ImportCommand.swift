@@ -167,15 +167,14 @@ struct ImportCommand {
   /// Opens a feed; nil if the server says that it has not changed.
   private func open(_ reference: FeedReference, _ fetcher: FeedFetcher) throws -> OpenFeed? {
     let outcome = try OpenFeed.open(
-      reference, over: .stream(fetcher), atMost: options.maximumBytes(of: reference),
-      strict: options.isStrict, centre: options.centre)
+      reference, over: .stream(fetcher), options.readerOptions(for: reference))
     guard case .opened(let feed) = outcome else { return nil }
     return feed
   }
 
   private func describe(_ feed: OpenFeed, _ reference: FeedReference) -> ImportOptions {
     var importOptions = options.importOptions(for: reference, program: diagnostics.tool)
-    feed.describe(in: &importOptions)
+    importOptions.describe(feed.response)
     importOptions.scope = reference.scope
     return importOptions
   }

@@ -10,7 +10,7 @@ struct ImportSettings {
   let author: String
   let policy: MergePolicy
   let commitEvery: Int?
-  let isStrict: Bool
+  private let isStrict: Bool
   let mixesSimulated: Bool
   let isDryRun: Bool
   let generated: Timestamp?
@@ -71,10 +71,14 @@ struct ImportSettings {
     return centre
   }
 
-  /// The most bytes of a feed, before and after decompression; nil for no limit: a file of the user's own may be any
-  /// catalogue.
-  func maximumBytes(of reference: FeedReference) -> Int? {
-    reference.isURL ? clientOptions.maximumBodyBytes : maximumBody
+  /// How to read a feed.
+  func readerOptions(for reference: FeedReference) -> FeedReader.Options {
+    var options = FeedReader.Options()
+    options.strict = isStrict
+    // A file of the user's own may be any catalogue.
+    options.maximumBytes = reference.isURL ? clientOptions.maximumBodyBytes : maximumBody
+    options.centre = centre
+    return options
   }
 
   func importOptions(for reference: FeedReference, program: String) -> ImportOptions {

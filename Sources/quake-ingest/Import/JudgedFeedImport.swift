@@ -9,11 +9,8 @@ import QuakeTool
 /// Imports the present snapshot of a feed and judges it. A bad one goes into quarantine, with its body.
 struct JudgedFeedImport {
   let connection: Connection
-  let isStrict: Bool
-  /// What is set for this feed alone.
-  var own = FeedSettings()
-  /// The most bytes of the feed, before and after decompression; nil for no limit.
-  let maximumBytes: Int?
+  /// How to read the feed.
+  let reading: FeedReader.Options
   /// Called now and then.
   var progress: () -> Void = {}
 
@@ -37,16 +34,13 @@ struct JudgedFeedImport {
     let begun = MonotonicClock.now()
     var options = options
     let isJudged = options.limits != nil
-    switch try OpenFeed.open(
-      reference, over: way, atMost: maximumBytes, strict: isStrict, centre: own.centre,
-      region: own.region, keepsBody: isJudged)
-    {
+    switch try OpenFeed.open(reference, over: way, reading, keepsBody: isJudged) {
     case .notModified(let response): return .notModified(response)
     case .unreadable(let feed, let error):
-      feed.describe(in: &options)
+      options.describe(feed.response)
       throw try setAside(feed.source, error, options)
     case .opened(var feed):
-      feed.describe(in: &options)
+      options.describe(feed.response)
       let report: ImportReport
       do {
         report = try Importer(connection: connection, options: options)

@@ -24,19 +24,13 @@ struct OpenFeed {
   /// Opens a feed and reads enough of it to recognise its format.
   ///
   /// - Parameters:
-  ///   - limit: The most bytes of it; nil for no limit.
-  ///   - centre: The data centre if the feed itself does not tell it; nil: the URL tells.
-  ///   - region: Where its epicentres are expected; nil: anywhere.
+  ///   - options: How to read it.
   ///   - keepsBody: Whether the body is kept, even if it cannot be read.
   static func open(
-    _ reference: FeedReference, over way: FeedAccess, atMost limit: Int?, strict: Bool,
-    centre: DataCentre? = nil, region: EventFilter.BoundingBox? = nil, keepsBody: Bool = false
+    _ reference: FeedReference, over way: FeedAccess, _ options: FeedReader.Options,
+    keepsBody: Bool = false
   ) throws -> Outcome {
-    var options = FeedReader.Options()
-    options.strict = strict
-    options.maximumBytes = limit
-    options.centre = centre
-    options.expectedRegion = region
+    var options = options
     var response: FeedResponse?
     var measure: MeasuredSource?
     let body: any ByteSource
@@ -83,11 +77,6 @@ struct OpenFeed {
       return .unreadable(
         OpenFeed(source: FeedImportSource(nil, spool: spool), response: response), error)
     }
-  }
-
-  /// Completes the options of an import with the headers of the HTTP answer.
-  func describe(in options: inout ImportOptions) {
-    options.describe(response)
   }
 }
 

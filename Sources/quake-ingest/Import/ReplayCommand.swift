@@ -92,8 +92,7 @@ struct ReplayCommand {
       &options, scope: FeedReference.scope(of: options.feed) ?? reference.scope)
     do {
       let outcome = try JudgedFeedImport(
-        connection: connection, isStrict: settings.isStrict,
-        maximumBytes: settings.maximumBytes(of: reference)
+        connection: connection, reading: settings.readerOptions(for: reference)
       ).run(reference, over: .ready(nil), options: options)
       guard case .imported(let summary, _) = outcome else { return }
       total.add(summary.report)

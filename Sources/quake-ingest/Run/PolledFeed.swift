@@ -222,9 +222,11 @@ final class PolledFeed {
     context.settings.judging.complete(&options, scope: reference.scope)
     // An empty snapshot of the simulator lacks simulated events, and no others.
     if name == RunCommand.simulated { options.scope?.source = RunCommand.simulated }
+    var reading = settings.readerOptions(for: reference)
+    reading.centre = own.centre
+    reading.expectedRegion = own.region
     let snapshot = JudgedFeedImport(
-      connection: connection, isStrict: settings.isStrict, own: own,
-      maximumBytes: settings.maximumBytes(of: reference), progress: context.showLife)
+      connection: connection, reading: reading, progress: context.showLife)
     let way: FeedAccess =
       reference.location == .standardInput ? .stream(FeedFetcher(settings)) : .ready(poll.download)
     let outcome = try snapshot.run(reference, over: way, options: options) { report, response in
