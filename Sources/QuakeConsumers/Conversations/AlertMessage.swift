@@ -1,4 +1,4 @@
-internal import QuakeModel
+package import QuakeModel
 
 extension Message {
   /// The message that tells of an alert.
@@ -36,19 +36,9 @@ extension Message {
     set("QUAKE_LATITUDE", present?.latitude.map { "\($0)" })
     set("QUAKE_LONGITUDE", present?.longitude.map { "\($0)" })
     set("QUAKE_DEPTH", present?.depth.map { "\($0)" })
-    set("QUAKE_URL", url(alert.event))
+    set("QUAKE_URL", alert.event?.pageAddress)
     set("QUAKE_TEXT", text)
     return variables
-  }
-
-  /// The address of the event's page. Any other text that a writer stored in its place is left out, so that programs
-  /// may open the address.
-  private static func url(_ event: EventRecord?) -> String? {
-    guard let url = event?.url, url.utf8.count <= 4096,
-      url.hasPrefix("https://") || url.hasPrefix("http://"),
-      url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
-    else { return nil }
-    return url
   }
 
   private static func data(_ alert: Alert, _ text: String) -> String {
@@ -83,5 +73,16 @@ extension Message {
       json.member("place", told.place)
       json.member("agency", told.agency)
     }
+  }
+}
+
+extension EventRecord {
+  /// The address of the event's page. Any other text that a writer stored in its place is left out, so that programs
+  /// may open the address.
+  package var pageAddress: String? {
+    guard let url, url.utf8.count <= 4096, url.hasPrefix("https://") || url.hasPrefix("http://"),
+      url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
+    else { return nil }
+    return url
   }
 }

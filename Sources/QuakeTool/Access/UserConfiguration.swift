@@ -1,5 +1,6 @@
 internal import CommandLine
 internal import Glibc
+internal import QuakeConsumers
 internal import Synchronization
 
 /// The settings of a user and of a machine for every tool, in the files `~/.config/quake/config`
@@ -147,16 +148,7 @@ struct UserConfiguration: Sendable {
   private static let zones = "UTC, local, or the name of a time zone such as Europe/Berlin"
 
   private static func isZone(_ name: String) -> Bool {
-    if name == "UTC" || name == "local" { return true }
-    let isPlain = name.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2F, 0x5F: true
-      default: false
-      }
-    }
-    var status = stat()
-    return isPlain && !name.isEmpty && !name.hasPrefix("/") && name.utf8.count < 100
-      && stat("/usr/share/zoneinfo/" + name, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    name == "local" || TimeZoneFile(named: name) != nil
   }
 
   /// Shows moments in a time zone from now on; false if there is no such zone.

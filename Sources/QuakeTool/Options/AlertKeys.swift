@@ -87,7 +87,7 @@ package enum AlertKeys {
       throw keys.contradiction("\(keys.noun) 'night' needs \(keys.noun) 'night-min-magnitude'")
     }
     let name = keys.string("timezone") ?? "UTC"
-    guard let zone = name == "UTC" ? TimeZoneFile.utc : TimeZoneFile(named: name) else {
+    guard let zone = TimeZoneFile(named: name) else {
       throw keys.invalidValue(
         name, for: "timezone", expected: "a time zone of this machine, such as Europe/Athens")
     }

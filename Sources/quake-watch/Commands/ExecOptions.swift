@@ -1,4 +1,5 @@
 import CommandLine
+import QuakeConsumers
 import QuakeModel
 import QuakeSinks
 import QuakeTool
@@ -101,7 +102,6 @@ struct CommandVariables {
     if heldBack > 0 { set("QUAKE_HELD_BACK", "\(heldBack)") }
   }
 
-  /// The variables for a change.
   init(_ change: Change, heldBack: Int) {
     self.init(
       token: change.transaction.token, position: change.position, op: change.op.rawValue,
@@ -109,14 +109,12 @@ struct CommandVariables {
     set("QUAKE_OLD_MAGNITUDE", change.old?.magnitude.map { "\($0)" })
   }
 
-  /// The variables for an event of a snapshot.
   init(snapshot event: EventRecord, token: ChangeToken, position: Int64, heldBack: Int) {
     self.init(
       token: token, position: position, op: "snapshot", event: event,
       text: Self.line.line(listed: event).drop { $0 == " " }, heldBack: heldBack)
   }
 
-  /// The variables for a reset.
   init(reset token: ChangeToken) {
     self.init(
       token: token, position: nil, op: "reset", event: nil, text: String?.none, heldBack: 0)
@@ -136,7 +134,7 @@ struct CommandVariables {
     set("QUAKE_MAGNITUDE", event?.magnitude.map { "\($0)" })
     set("QUAKE_PLACE", Self.text(.place, event))
     set("QUAKE_TIME", event?.time.map { "\($0)" })
-    set("QUAKE_URL", Self.url(event))
+    set("QUAKE_URL", event?.pageAddress)
     set("QUAKE_TEXT", text.map { String($0) })
   }
 
@@ -149,16 +147,6 @@ struct CommandVariables {
     event?.withUTF8(column) { utf8 in
       utf8.map { PrintableText.line(utf8: $0, atMost: limit) }
     } ?? nil
-  }
-
-  /// The address of the event's page. Any other text that a writer stored in its place is left out, so that
-  /// programs may open the address.
-  private static func url(_ event: EventRecord?) -> String? {
-    guard let url = event?.url, url.utf8.count <= limit,
-      url.hasPrefix("https://") || url.hasPrefix("http://"),
-      url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
-    else { return nil }
-    return url
   }
 
   private mutating func set(_ name: String, _ value: String?) {
