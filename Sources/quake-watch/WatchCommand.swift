@@ -148,7 +148,7 @@ struct WatchCommand {
         follows: arguments.flag("follow"), refreshes: arguments.flag("refresh"))
     }
     output.onStall = { [unowned watcher] in watcher.pauseWhileOutputStalls() }
-    commands?.onStall = output.onStall
+    commands?.wait.onStall = output.onStall
     self.watcher = watcher
     alertWatcher = { try AlertWatcher(server, arguments, output, diagnostics) }
     self.commands = commands

@@ -21,7 +21,7 @@ final class BatchRunner: CommandHandler {
 
   private let command: ShellCommand
   private let policy: FailurePolicy
-  private let wait = CommandWait()
+  let wait = CommandWait()
   /// Lines that the command has not been given yet.
   private var json = JSONWriter()
   private var batch: Batch?
@@ -33,11 +33,6 @@ final class BatchRunner: CommandHandler {
   init(_ command: ShellCommand, policy: FailurePolicy) {
     self.command = command
     self.policy = policy
-  }
-
-  var onStall: (() -> Void)? {
-    get { wait.onStall }
-    set { wait.onStall = newValue }
   }
 
   // MARK: - Handing over
@@ -64,9 +59,6 @@ final class BatchRunner: CommandHandler {
     json.reset(reason, after: after, lost: lost, token: token)
     try giveLine()
   }
-
-  /// The cursor is stored even if there was nothing to hand over.
-  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
 
   var takesTransactions: Bool { true }
 

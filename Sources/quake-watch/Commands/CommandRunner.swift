@@ -32,7 +32,7 @@ final class CommandRunner: CommandHandler {
   private let command: ShellCommand
   private let jobs: Int
   private let policy: FailurePolicy
-  private let wait = CommandWait()
+  let wait = CommandWait()
   private var json = JSONWriter()
   private var running: [Run] = []
   private var count = 0
@@ -48,11 +48,6 @@ final class CommandRunner: CommandHandler {
     self.command = command
     self.jobs = jobs
     self.policy = policy
-  }
-
-  var onStall: (() -> Void)? {
-    get { wait.onStall }
-    set { wait.onStall = newValue }
   }
 
   // MARK: - Handing over
@@ -89,9 +84,6 @@ final class CommandRunner: CommandHandler {
     ) { json, _ in json.reset(reason, after: after, lost: lost, token: token) }
   }
 
-  /// The cursor is stored even if there was nothing to hand over.
-  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
-
   func tell(heldBack count: Int) { heldBack = count }
 
   /// Each number is for one command.
@@ -107,9 +99,6 @@ final class CommandRunner: CommandHandler {
     wait.reset()
     return cursor
   }
-
-  /// Each change counts by itself.
-  var openTransaction: ChangeToken? { nil }
 
   func end() { waitUntil { $0.running.isEmpty } }
 
@@ -193,7 +182,6 @@ final class CommandRunner: CommandHandler {
   }
 }
 
-/// Waits for commands.
 final class CommandWait {
   /// Is called when waiting has lasted for `StallTimer.patience` since the last `reset`: the program does
   /// nothing else meanwhile.
@@ -235,8 +223,8 @@ final class CommandWait {
 
 /// A handler that runs commands.
 protocol CommandHandler: ChangeHandler, AnyObject {
-  /// Is called when a command blocks everything else for long.
-  var onStall: (() -> Void)? { get set }
+  /// Waits for the commands, and tells when one blocks everything else for long.
+  var wait: CommandWait { get }
   /// Waits for the running commands, or ends them.
   func end()
 }

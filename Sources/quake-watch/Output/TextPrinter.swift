@@ -4,8 +4,8 @@ import QuakeSinks
 import QuakeTool
 
 /// Lines for people: origin time, magnitude in its colour, place, what changed, who did it.
-final class TextPrinter: ChangeHandler {
-  private let output: StandardOutput
+final class TextPrinter: ChangePrinter {
+  let output: StandardOutput
   private let text: ChangeText
   private let showsBookkeeping: Bool
 
@@ -41,21 +41,11 @@ final class TextPrinter: ChangeHandler {
     try output.writeLine(
       "the history after \(after) is not available (\(reason)); the events as of \(token):")
   }
-
-  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
-    try output.flush()
-    return cursor
-  }
-
-  func checkReader() throws { try output.checkReader() }
-
-  /// Each line counts by itself.
-  var openTransaction: ChangeToken? { nil }
 }
 
 /// One JSON object a line.
-final class JSONPrinter: ChangeHandler {
-  private let output: StandardOutput
+final class JSONPrinter: ChangePrinter {
+  let output: StandardOutput
   private var json = JSONWriter()
 
   init(output: StandardOutput) {
@@ -95,16 +85,6 @@ final class JSONPrinter: ChangeHandler {
     try json.withBytes { try output.write($0) }
     json.removeAll()
   }
-
-  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
-    try output.flush()
-    return cursor
-  }
-
-  func checkReader() throws { try output.checkReader() }
-
-  /// Each line counts by itself.
-  var openTransaction: ChangeToken? { nil }
 }
 
 /// Hands changes over to the output or to commands.
@@ -142,7 +122,23 @@ extension ChangeHandler {
   func shows(_ change: Change) -> Bool { true }
   var takesTransactions: Bool { false }
   func tell(heldBack count: Int) {}
+  func handle(heartbeat token: ChangeToken, at time: Timestamp) throws {}
   func checkReader() throws {}
+  var openTransaction: ChangeToken? { nil }
+}
+
+/// Hands changes over to the output, each by itself.
+protocol ChangePrinter: ChangeHandler {
+  var output: StandardOutput { get }
+}
+
+extension ChangePrinter {
+  func flush(at cursor: HistoryCursor) throws -> HistoryCursor? {
+    try output.flush()
+    return cursor
+  }
+
+  func checkReader() throws { try output.checkReader() }
 }
 
 /// The handler stopped before everything was handed over.
@@ -153,9 +149,4 @@ struct HandOverStopped: Error {
   var failure: CommandFailure?
   /// Why the cursor could not be stored, if that failed.
   var cursorError: (any Error)?
-
-  init(cursor: HistoryCursor?, failure: CommandFailure? = nil) {
-    self.cursor = cursor
-    self.failure = failure
-  }
 }
