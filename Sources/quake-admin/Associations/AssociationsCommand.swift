@@ -147,8 +147,6 @@ enum AssociationsCommand {
         answerTimeout: .seconds(3600), wake: signals ? Signals.wakeDescriptor : nil)
     let associations = Associations(connection: connection, author: author)
     let output = AssociationOutput(isJSON: arguments.takes("json") && arguments.flag("json"))
-    let ids = arguments.positionals
-    let (event, second) = (ids.first ?? "", ids.dropFirst().first ?? "")
     switch action {
     case "enable":
       try AssociationTriggers.enable(over: connection)
@@ -170,32 +168,47 @@ enum AssociationsCommand {
       }
     case "list": try output.write(AssociatedEarthquake.list(over: connection))
     case "show":
+      let event = arguments.positionals[0]
       guard let earthquake = try associations.earthquake(of: event) else {
-        diagnostics.note("no other source has an event that is associated with \"\(event)\"")
-        return .failed
+        return sayAlone(event, diagnostics)
       }
       try output.show(earthquake)
+    default: return try decide(action, arguments.positionals, associations, diagnostics)
+    }
+    return .ok
+  }
+
+  /// Makes or clears the decision of a user about events.
+  private static func decide(
+    _ action: String, _ ids: [String], _ associations: Associations, _ diagnostics: Diagnostics
+  ) throws -> ExitStatus {
+    let event = ids[0]
+    guard let second = ids.dropFirst().first else {
+      let events = try associations.dissolve(event)
+      guard !events.isEmpty else { return sayAlone(event, diagnostics) }
+      diagnostics.note("split \(events.map { "\"\($0)\"" }.joined(separator: ", "))")
+      return .ok
+    }
+    switch action {
     case "join":
       try associations.join(event, second)
       diagnostics.note("joined \"\(event)\" and \"\(second)\"")
     case "split":
       try associations.split(event, second)
       diagnostics.note("split \"\(event)\" and \"\(second)\"")
-    case "forget":
+    default:
       guard try associations.forget(event, second) else {
         diagnostics.note("there is no decision about \"\(event)\" and \"\(second)\"")
         return .failed
       }
       diagnostics.note("cleared the decision about \"\(event)\" and \"\(second)\"")
-    default:
-      let events = try associations.dissolve(event)
-      guard !events.isEmpty else {
-        diagnostics.note("no other source has an event that is associated with \"\(event)\"")
-        return .failed
-      }
-      diagnostics.note("split \(events.map { "\"\($0)\"" }.joined(separator: ", "))")
     }
     return .ok
+  }
+
+  private static func sayAlone(_ event: String, _ diagnostics: Diagnostics) -> ExitStatus {
+    diagnostics.note("no other source has an event that is associated with \"\(event)\"")
+    return .failed
   }
 
   private static func update(
