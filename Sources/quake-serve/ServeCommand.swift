@@ -144,9 +144,8 @@ struct ServeCommand {
     settings.page.isReadOnly = arguments.flag("read-only-page")
     settings.page.tiles = try Self.tiles(arguments)
     settings.allowsOrigins = arguments.flag("cors")
-    if let most = try arguments.integer("max-connections", in: 1...1_000_000) {
-      settings.mostConnections = most
-    }
+    settings.mostConnections =
+      try arguments.integer("max-connections", in: 1...1_000_000) ?? settings.mostConnections
     neededConnections = arguments.isGiven("max-connections") ? settings.mostConnections : 1000
     if let most = try arguments.integer("max-connections-per-address", in: 0...1_000_000) {
       settings.limits.connections = most
@@ -156,19 +155,15 @@ struct ServeCommand {
       settings.limits.rate = Double(most)
       settings.limits.includesLoopback = true
     }
-    if let count = try arguments.integer("query-connections", in: 1...100) {
-      settings.queryConnections = count
-    }
+    settings.queryConnections =
+      try arguments.integer("query-connections", in: 1...100) ?? settings.queryConnections
     let shortest = Duration.milliseconds(100)
-    if let time = try arguments.duration("query-timeout", in: shortest...) {
-      settings.queryTimeout = time
-    }
-    if let time = try arguments.duration("request-timeout", in: .seconds(1)...) {
-      settings.requestTimeout = time
-    }
-    if let time = try arguments.duration("heartbeat", in: shortest...) {
-      settings.heartbeat = time
-    }
+    settings.queryTimeout =
+      try arguments.duration("query-timeout", in: shortest...) ?? settings.queryTimeout
+    settings.requestTimeout =
+      try arguments.duration("request-timeout", in: .seconds(1)...) ?? settings.requestTimeout
+    settings.heartbeat =
+      try arguments.duration("heartbeat", in: shortest...) ?? settings.heartbeat
     // A second, because the times of the clients are looked at once a second.
     settings.longestStreamAge = try arguments.duration("max-stream-age", in: .seconds(1)...)
     streamDrain = try arguments.duration("drain-streams", in: .zero ... .seconds(3600)) ?? .zero

@@ -30,40 +30,33 @@ struct ExportTarget {
     let file = arguments.string("output").flatMap { $0 == "-" ? nil : $0 }
     path = file
     isForSpreadsheets = arguments.flag("spreadsheet")
-    compression = file.flatMap { CompressedForm(fileName: $0) }
-    if arguments.string("format") == "parquet" {
+    let compression = file.flatMap { CompressedForm(fileName: $0) }
+    self.compression = compression
+    let name = file.map { String($0.dropLast(compression?.rawValue.utf8.count ?? 0)) }
+    let wanted = arguments.string("format")
+    if wanted == "parquet" || wanted == nil && name?.lowercased().hasSuffix(".parquet") == true {
       throw arguments.usageError(
         "cannot write Parquet: Debian has no C library for it; use csv or geojson, which other programs convert"
       )
     }
     if let word = try arguments.choice("format", of: Self.words) {
       format = ExportFormat(rawValue: word) ?? .geojson
-      try checkSpreadsheet(arguments)
-      return
-    }
-    guard let file else {
+    } else if let file, let name {
+      guard let format = ExportFormat(fileName: name) else {
+        throw arguments.usageError(
+          "the ending of '\(PrintableText.line(file))' does not tell the format: give --format \(Self.words.joined(separator: "|"))"
+        )
+      }
+      self.format = format
+    } else {
       throw arguments.usageError(
         "standard output has no ending that tells the format: give --format \(Self.words.joined(separator: "|"))"
       )
     }
-    let name = String(file.dropLast(compression?.rawValue.utf8.count ?? 0))
-    if name.lowercased().hasSuffix(".parquet") {
+    guard !isForSpreadsheets || format == .csv else {
       throw arguments.usageError(
-        "cannot write Parquet: Debian has no C library for it; use csv or geojson, which other programs convert"
-      )
+        "option --spreadsheet needs the format csv, not \(format.rawValue)")
     }
-    guard let format = ExportFormat(fileName: name) else {
-      throw arguments.usageError(
-        "the ending of '\(PrintableText.line(file))' does not tell the format: give --format \(Self.words.joined(separator: "|"))"
-      )
-    }
-    self.format = format
-    try checkSpreadsheet(arguments)
-  }
-
-  private func checkSpreadsheet(_ arguments: ParsedArguments) throws(UsageError) {
-    guard isForSpreadsheets, format != .csv else { return }
-    throw arguments.usageError("option --spreadsheet needs the format csv, not \(format.rawValue)")
   }
 }
 
