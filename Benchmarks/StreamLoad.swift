@@ -330,10 +330,6 @@ struct LoadClient {
     digest = (digest ^ 10) &* 0x0000_0100_0000_01B3
   }
 
-  init(least: Int) {
-    self.least = least
-  }
-
   /// Takes in bytes; calls `onChange` for each whole change.
   mutating func take(_ bytes: UnsafeRawBufferPointer, onChange: () -> Void) {
     if partial.isEmpty {

@@ -27,12 +27,6 @@ final class MQTTConnection: @unchecked Sendable {
     var isOld = false
     /// A topic whose retained message the client reads.
     var followedTopic: String?
-
-    init(host: String, port: Int, clientID: String) {
-      self.host = host
-      self.port = port
-      self.clientID = clientID
-    }
   }
 
   /// Why a connection has ended, or why a message was not taken.
@@ -43,12 +37,6 @@ final class MQTTConnection: @unchecked Sendable {
     var isFinal = false
     /// Whether the broker does not know MQTT 5.
     var needsOlderVersion = false
-
-    init(reason: String, isFinal: Bool = false, needsOlderVersion: Bool = false) {
-      self.reason = reason
-      self.isFinal = isFinal
-      self.needsOlderVersion = needsOlderVersion
-    }
   }
 
   /// What becomes of the connection.
@@ -68,11 +56,6 @@ final class MQTTConnection: @unchecked Sendable {
     var quality = 1
     var isRetained = false
     var contentType: String?
-
-    init(topic: String, payload: [UInt8]) {
-      self.topic = topic
-      self.payload = payload
-    }
   }
 
   private(set) var state = State.connecting

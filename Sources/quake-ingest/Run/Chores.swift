@@ -106,11 +106,6 @@ struct EventExpiry: Chore {
   /// The time until the next attempt while another worker expires events, or has just done so.
   private static let attemptPause = Duration.seconds(5)
 
-  init(olderThan age: Duration, author: String) {
-    self.age = age
-    self.author = author
-  }
-
   func run(
     over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
   ) throws -> ChoreProgress {

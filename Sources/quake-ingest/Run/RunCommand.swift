@@ -131,7 +131,7 @@ struct RunCommand {
     migrates = arguments.flag("migrate")
     var chores: [any Chore] = []
     if let age = try arguments.age("expire", in: .seconds(1)...) {
-      chores.append(EventExpiry(olderThan: age, author: settings.importing.author))
+      chores.append(EventExpiry(age: age, author: settings.importing.author))
     }
     if let age = try arguments.age("keep-history", in: .seconds(1)...) {
       chores.append(HistoryPurge(age: age))
@@ -308,7 +308,6 @@ struct RunCommand {
   }
 }
 
-/// The settings of a worker.
 struct WorkerSettings {
   let importing: ImportSettings
   let judging: JudgingOptions
