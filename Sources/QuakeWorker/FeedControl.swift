@@ -128,7 +128,6 @@ package enum FeedControl {
   }
 }
 
-/// Who has paused a feed, and when.
 package struct FeedPause: Sendable, Equatable {
   /// The database role that paused it.
   package let role: String

@@ -72,7 +72,6 @@ package struct StoreStatus: Sendable {
   package struct Table: Sendable {
     /// Its name, without the schema's.
     package var name: String
-    /// In bytes.
     package var bytes: Int64
     /// How many bytes it has grown since its size was noted, within the last week; nil: it was not noted.
     package var growth: Growth?
@@ -81,7 +80,6 @@ package struct StoreStatus: Sendable {
     package struct Growth: Sendable {
       /// In bytes; negative if the table has become smaller.
       package var bytes: Int64
-      /// Since when.
       package var since: Timestamp
     }
   }

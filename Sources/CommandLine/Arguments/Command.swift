@@ -11,7 +11,6 @@ package struct Command: Sendable {
     /// Its description.
     package let purpose: String
 
-    /// An example.
     package init(_ line: String, _ purpose: String) {
       self.line = line
       self.purpose = purpose
@@ -24,7 +23,6 @@ package struct Command: Sendable {
     /// Its description.
     package let help: String
 
-    /// A variable.
     package init(_ name: String, _ help: String) {
       self.name = name
       self.help = help

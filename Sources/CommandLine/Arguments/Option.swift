@@ -251,7 +251,6 @@ package struct Positional: Sendable, Equatable {
   /// The completions that a shell offers for it.
   package let completion: ValueCompletion
 
-  /// An argument.
   package init(
     _ name: String, _ count: Count = .one, completion: ValueCompletion = .none, help: String
   ) {

@@ -10,7 +10,6 @@ package struct Setting: Sendable, Equatable {
   /// The line, from 1.
   package let line: Int
 
-  /// An entry.
   package init(
     _ key: String, _ value: String, section: String? = nil, file: String, line: Int
   ) {

@@ -194,7 +194,6 @@ enum BashCompletion {
   private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 }
 
-/// Completions for fish.
 enum FishCompletion {
   static func script(for root: Command) -> String {
     let paths = CommandPath(root).descendants

@@ -31,13 +31,11 @@ package final class StandardOutput {
 
   deinit { buffer.deallocate() }
 
-  /// Writes bytes.
   package func write(_ bytes: [UInt8]) throws(OutputError) {
     let result = bytes.withUnsafeBytes { attempt($0) }
     if let result { throw result }
   }
 
-  /// Writes bytes.
   package func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
     if let error = attempt(bytes) { throw error }
   }

@@ -9,7 +9,6 @@ import Synchronization
 package final class ProgressBar {
   /// The unit of the counts.
   package enum Unit: Sendable, Equatable {
-    /// Bytes.
     case bytes
     /// Items of this name, in the plural.
     case items(String)

@@ -34,7 +34,6 @@ public struct AlertRule: Sendable {
   package struct Night: Sendable {
     /// The least magnitude that is told.
     package var minimumMagnitude: Double
-    /// When it is night.
     package var hours: NightHours
 
     package init(minimumMagnitude: Double, hours: NightHours) {

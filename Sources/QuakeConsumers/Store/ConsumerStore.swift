@@ -355,7 +355,6 @@ extension ConsumerStore {
     case rewound
     /// Another process has taken it.
     case replaced
-    /// It was removed.
     case removed
   }
 

@@ -6,7 +6,6 @@ import Glibc
 final class JobQueue<Job: Sendable>: @unchecked Sendable {
   /// How many jobs are done at once.
   struct Limits {
-    /// For one owner.
     var ofOwner = Int.max
     /// Expensive ones, for all owners and for one.
     var expensive = Int.max

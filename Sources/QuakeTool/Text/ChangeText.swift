@@ -126,7 +126,6 @@ package struct ChangeText: Sendable {
     var place: String
     let code: String
     let notes: [String]
-    /// The author, whole and short.
     let authors: (whole: String, short: String)?
 
     /// The tail with the first `count` notes.

@@ -256,7 +256,6 @@ extension BackfillWindow {
     "\(start.description.prefix(19))Z to \(end.description.prefix(19))Z"
   }
 
-  /// Its first second.
   var firstSecond: BackfillWindow? {
     BackfillWindow(from: start, to: Timestamp(microseconds: start.microseconds + 1_000_000))
   }

@@ -31,7 +31,6 @@ extension CursorStore {
   var advice: String? { nil }
 }
 
-/// Stores no cursor.
 struct NoCursor: CursorStore {
   let delivered = DeliveredTransactions()
 

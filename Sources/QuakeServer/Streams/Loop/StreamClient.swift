@@ -157,7 +157,6 @@ final class StreamMailbox: Sendable {
     if isFirst { event.raise() }
   }
 
-  /// Takes all messages.
   func take() -> [Message] {
     event.lower()
     return state.withLock { state in

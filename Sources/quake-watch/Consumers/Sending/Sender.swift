@@ -157,7 +157,6 @@ final class Mailbox<Value: Sendable>: Sendable {
 
   func post(_ value: Value) { post([value]) }
 
-  /// Takes all values.
   func take() -> [Value] {
     // Before the values: those that come later make it readable again.
     event.lower()
