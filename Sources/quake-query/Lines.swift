@@ -85,10 +85,17 @@ struct Pager {
   /// standard output. Returns when the pager has ended.
   static func run<Value>(_ body: (StandardOutput) throws -> Value) throws -> Value {
     let pager = start() ?? Pager(output: StandardOutput(), process: nil)
-    defer { pager.end() }
-    let value = try body(pager.output)
-    try pager.output.flush()
-    return value
+    let result = Result<Value, any Error> {
+      let value = try body(pager.output)
+      try pager.output.flush()
+      return value
+    }
+    guard pager.end() else {
+      throw FileError(
+        "could not run the pager \"\(PrintableText.line(command ?? ""))\"",
+        detail: "PAGER names another; if it is empty, the output is shown without one.")
+    }
+    return try result.get()
   }
 
   private static func start() -> Pager? {
@@ -122,11 +129,13 @@ struct Pager {
     return folders.contains { access("\($0)/less", X_OK) == 0 } ? "less -FRX" : nil
   }
 
-  private func end() {
-    guard let process else { return }
+  /// Waits until the pager has ended; false if the shell could not run it.
+  private func end() -> Bool {
+    guard let process else { return true }
     close(output.descriptor)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     signal(SIGINT, SIG_DFL)
+    return ![126 << 8, 127 << 8].contains(status)
   }
 }

@@ -166,6 +166,12 @@ import Testing
     #expect(paged == lines.map { "paged \($0)\n" }.joined() + "end\n", "\(paged)")
     // A pager that leaves early ends the program quietly.
     #expect(try terminal("quake-query list", environment: ["PAGER": "head -n 1"]).hasPrefix("time"))
+    // One that is not there is an error: nobody has seen the answer.
+    let missing = try Tools.shell(
+      "script -qec \"quake-query list --database '\(database.conninfo)'\" /dev/null < /dev/null",
+      environment: ["TERM": "xterm", "NO_COLOR": "1", "PAGER": "/nonexistent/pager"])
+    #expect(missing.status == 1, "\(missing.output)")
+    #expect(missing.output.contains("error: could not run the pager \"/nonexistent/pager\""))
     // Without a terminal there is neither a table nor a pager.
     let piped = try Tools.run(
       "quake-query", ["list"] + database.option, environment: ["PAGER": "echo no"])
