@@ -115,6 +115,8 @@ package struct EventRevisions {
     }
     try connection.begin(.repeatableRead, readOnly: true)
     try connection.execute(SQL(trusted: "set transaction snapshot '\(snapshot)'"))
+    // Before the history's first analysis, the server would read all of it for each few codes.
+    try connection.execute("set local enable_seqscan = off")
     self.connection = connection
     self.token = token
   }
