@@ -19,7 +19,7 @@ fi
 # VARIABLE
 given() {
   local value
-  value=$(sed -n "s/^$1=\([0-9]*\)$/\1/p" .env 2>/dev/null | tail -n 1)
+  value=$(sed -n "s/^$1=[\"']\{0,1\}\([0-9]*\)[\"']\{0,1\}\r\{0,1\}$/\1/p" .env 2>/dev/null | tail -n 1)
   echo "${value:-10001}"
 }
 owner=$(given QUAKE_UID):$(given QUAKE_GID)

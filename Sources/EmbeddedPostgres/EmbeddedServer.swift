@@ -93,8 +93,10 @@ package struct EmbeddedServer: Sendable {
 
   /// A value of a conninfo string, quoted if necessary.
   private static func quoted(_ value: String) -> String {
-    guard value.contains(where: { " '\\".contains($0) }) else { return value }
-    let escaped = value.map { "'\\".contains($0) ? "\\\($0)" : String($0) }
+    // Not by characters: a space with an accent is another character, and a space for libpq.
+    let scalars = value.unicodeScalars
+    guard scalars.contains(where: { " '\\".unicodeScalars.contains($0) }) else { return value }
+    let escaped = scalars.map { "'\\".unicodeScalars.contains($0) ? "\\\($0)" : String($0) }
     return "'\(escaped.joined())'"
   }
 }

@@ -208,7 +208,9 @@ package struct DatabaseAccess {
   /// runs "quake-admin roles create" there.
   package func grantAfterMigrations(over connection: Connection) throws {
     guard embedded?.listening != nil, let names = RoleNames() else { return }
-    _ = try RoleMaker(names, over: connection).make()
+    var options = RoleMaker.Options()
+    options.onlyGrants = true
+    _ = try RoleMaker(names, options, over: connection).make()
   }
 
   /// Checks the schema, and reports once if it is newer than this program, which goes on.

@@ -100,9 +100,7 @@ enum HistoryCommand {
     }
     if let token = ChangeToken(text) { return .token(token) }
     // A bare number would parse as seconds, but is more likely the number of a token.
-    if !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let age = Duration(text: text) {
-      return .age(age)
-    }
+    if text.last?.isLetter == true, let age = Duration(text: text) { return .age(age) }
     if let time = TimeText.read(text) { return .time(time) }
     throw arguments.invalidValue(
       text, for: name,

@@ -73,14 +73,21 @@ enum HistoryCommand {
     _ request: HistoryQuery, _ connection: Connection, _ lines: Lines, onPart: () -> Void
   ) throws {
     var reader = try HistoryTransactionReader(request, over: connection)
+    // A line is never cut off in the middle.
+    var isWithin = false
+    func stopIfRequested() throws {
+      guard Signals.stopRequested, !isWithin else { return }
+      try lines.stop("the history was interrupted before its end")
+    }
     while try !reader.readPage({ part in
-      // A line is never cut off in the middle.
-      if case .begin = part, Signals.stopRequested {
-        try lines.stop("the history was interrupted before its end")
-      }
+      if case .begin = part { try stopIfRequested() }
+      isWithin = true
+      if case .end = part { isWithin = false }
       onPart()
       try lines.isJSON ? writeJSON(part, lines) : writeText(part, lines)
-    }) {}
+    }) {
+      try stopIfRequested()
+    }
   }
 
   private static func writeJSON(_ part: HistoryTransactionReader.Part, _ lines: Lines) throws {

@@ -15,10 +15,26 @@ enum HiddenPasswords {
   private static func withoutUserInfo(_ text: String) -> String {
     var shown = ""
     var rest = text[...]
+    while !rest.isEmpty {
+      shown += rest.prefix(while: \.isWhitespace)
+      rest = rest.drop(while: \.isWhitespace)
+      let word = rest.prefix { !$0.isWhitespace }
+      shown += withoutUserInfo(word: word)
+      rest = rest[word.endIndex...]
+    }
+    return shown
+  }
+
+  /// Looks at each place of the word a bounded number of times: strangers send long addresses.
+  private static func withoutUserInfo(word: Substring) -> String {
+    guard let last = word.lastIndex(of: "@") else { return String(word) }
+    var shown = ""
+    var rest = word
     while let scheme = rest.firstRange(of: "://") {
       shown += rest[..<scheme.upperBound]
       rest = rest[scheme.upperBound...]
-      if let end = endOfUserInfo(rest.prefix { !$0.isWhitespace }) {
+      guard rest.startIndex <= last else { break }
+      if let end = endOfUserInfo(rest, last: last) {
         shown += ellipsis
         rest = rest[end...]
       }
@@ -27,13 +43,15 @@ enum HiddenPasswords {
   }
 
   /// The at sign after a user and a password; nil if there is no password.
-  private static func endOfUserInfo(_ address: Substring) -> String.Index? {
+  ///
+  /// - Parameter last: The last at sign of the word.
+  private static func endOfUserInfo(_ address: Substring, last: String.Index) -> String.Index? {
     let authority = address.prefix { !"/?#".contains($0) }
     guard let colon = authority.firstIndex(of: ":"), authority.first != "[" else { return nil }
     if let at = authority.lastIndex(of: "@") { return at > colon ? at : nil }
     // The password has one of these characters, unless it is a port.
-    let isPort = authority[colon...].dropFirst().prefix { $0.isASCII && $0.isNumber }.count > 0
-    return isPort ? nil : address.lastIndex(of: "@")
+    let port = authority[colon...].dropFirst()
+    return !port.isEmpty && port.allSatisfy { $0.isASCII && $0.isNumber } ? nil : last
   }
 
   private static func withoutValues(_ text: String) -> String {

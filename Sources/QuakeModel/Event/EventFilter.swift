@@ -355,12 +355,20 @@ public indirect enum EventCondition: Hashable, Sendable {
       event.text(column).map { texts.has(LetterCase.foldedASCII($0)) } ?? false
     case .lists(let column, let entry):
       Self.listed(entry).map { listed in
-        event.withUTF8(column) { list in list?.contains(listed.utf8) ?? false }
+        event.withUTF8(column) { list in list.map { Self.contains($0, Array(listed.utf8)) } ?? false
+        }
       } ?? false
     case .isPresent(let column): event.has(column)
     case .isMissing(let column): !event.has(column)
     case .all(let conditions): conditions.allSatisfy { $0.accepts(event) }
     case .any(let conditions): conditions.contains { $0.accepts(event) }
+    }
+  }
+
+  private static func contains(_ list: UnsafeRawBufferPointer, _ listed: [UInt8]) -> Bool {
+    guard listed.count <= list.count else { return false }
+    return (0...(list.count - listed.count)).contains { start in
+      list[start..<(start + listed.count)].elementsEqual(listed)
     }
   }
 

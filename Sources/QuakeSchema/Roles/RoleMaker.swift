@@ -9,6 +9,8 @@ package struct RoleMaker {
     package var passwords: [Role: String] = [:]
     /// Make the writer a member of the purger, for a worker that purges (`--keep-history`).
     package var writerPurges = false
+    /// Grant what is missing, and take nothing away.
+    package var onlyGrants = false
 
     /// No further requests.
     package init() {}
@@ -94,7 +96,10 @@ package struct RoleMaker {
 
   private func steps(for check: RoleCheck) throws -> [Step] {
     let caller = check.directory.caller
-    let findings = check.findings.filter(\.isCorrectable)
+    let findings = check.findings.filter {
+      $0.isCorrectable
+        && (!options.onlyGrants || [.missingRole, .wrongOwner, .tooFew].contains($0.kind))
+    }
     var steps: [Step] = []
     func run(_ statements: [String]) {
       steps += statements.map { Step(text: $0, shown: $0, summary: nil) }
@@ -143,7 +148,10 @@ package struct RoleMaker {
   private func authorise(_ check: RoleCheck) throws {
     let caller = check.directory.caller
     guard !caller.isSuperuser else { return }
-    let findings = check.findings.filter(\.isCorrectable)
+    let findings = check.findings.filter {
+      $0.isCorrectable
+        && (!options.onlyGrants || [.missingRole, .wrongOwner, .tooFew].contains($0.kind))
+    }
     var lacks: [String] = []
     let needsRoles =
       findings.contains { $0.authority == .roles } || !options.passwords.isEmpty

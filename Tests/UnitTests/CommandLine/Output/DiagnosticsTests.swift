@@ -47,7 +47,8 @@ extension TerminalTests {
     @Test(arguments: [
       ("for postgresql://me:se@cr:et@h/d?x=1 no", "for postgresql://...@h/d?x=1 no"),
       ("'http://me:@h' and 'http://:p@h'", "'http://...@h' and 'http://...@h'"),
-      ("'ftp://me:se/cr?et@h'", "'ftp://...@h'"),
+      ("'ftp://me:se/cr?et@h'", "'ftp://...@h'"), ("ftp://me:7se/cret@h", "ftp://...@h"),
+      ("a  ftp://me:b@h ftp://h:21 ftp://me:c@h", "a  ftp://...@h ftp://h:21 ftp://...@h"),
       ("host=h password=se=cret user=me", "host=h password=... user=me"),
       ("password='se \\' cret' a sslpassword=b", "password=... a sslpassword=..."),
       ("?password=a&user=b", "?password=...&user=b"), ("password=", "password=..."),
