@@ -115,8 +115,8 @@ package struct EventRevisions {
     }
     try connection.begin(.repeatableRead, readOnly: true)
     try connection.execute(SQL(trusted: "set transaction snapshot '\(snapshot)'"))
-    // Before the history's first analysis, the server would read all of it for each few codes.
-    try connection.execute("set local enable_seqscan = off")
+    // Before the history's first analysis, a plan for the codes at hand would read all of it.
+    try connection.execute("set local plan_cache_mode = force_generic_plan")
     self.connection = connection
     self.token = token
   }
