@@ -1,6 +1,4 @@
 @testable import CommandLine
-@testable import EmbeddedPostgres
-@testable import QuakeClient
 @testable import QuakeHistory
 @testable import QuakeModel
 
@@ -17,15 +15,6 @@ enum FileTargets {
         "a:b\nc = d = e\n\n[x]\nf\n", "long = \(String(repeating: "x", count: 4100))\n",
         "feed = a\n \(String(repeating: "x", count: 4090))\n",
       ], check: { checkConfiguration(Array($0.utf8)) }),
-    FuzzTarget(
-      name: "small-files", longest: 1024,
-      words: ["Authorization: Bearer ", "\r\n", "1042.9f3ac2d1 17\n", "ready", "starting"],
-      seeds: {
-        [
-          "Authorization: Bearer x\r\n\nX-Key:  y \n", "1042.9f3ac2d1 17\n",
-          "12345\n/data\n1700000000\n5432\n/tmp\nlocalhost\n  1 2\nready   \n",
-        ].map { Array($0.utf8) }
-      }, check: checkSmallFile),
     FuzzTarget(
       name: "witness", longest: 4096,
       words: ["watcher ", "created ", "delivered", "delivered 1042.9f3ac2d1", "\n", "%0a", "-7"],
@@ -83,27 +72,5 @@ enum FileTargets {
     // Another watcher's name, with line breaks in it, cannot add to the file.
     let named = WitnessText(text.witness, of: name)
     require(WitnessText(Array("\(named)".utf8)) == named, "the witness of any name is read again")
-  }
-
-  @Sendable private static func checkSmallFile(_ bytes: [UInt8]) {
-    if let fields = try? HeaderFile.read(bytes) {
-      for field in fields {
-        require(
-          field.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a field has no control characters")
-        // A letter that combines with the space before it makes one character with it.
-        require(field.utf8.contains(UInt8(ascii: ":")), "a field has a name and a value")
-      }
-      let written = fields.joined(separator: "\n")
-      require((try? HeaderFile.read(Array(written.utf8))) == fields, "the fields are read again")
-    }
-    // As quake-watch reads its state file.
-    let text = String(decoding: bytes.prefix(256).prefix { $0 != 0x0A }, as: UTF8.self)
-    if let cursor = HistoryCursor(text) {
-      require(cursor.description == text, "a cursor has one text")
-    }
-    let whole = String(decoding: bytes, as: UTF8.self)
-    if let postmaster = EmbeddedServer.Postmaster(whole) {
-      require(postmaster.pid > 0, "a process has a positive number")
-    }
   }
 }

@@ -12,7 +12,7 @@ struct FuzzTarget: Sendable {
 
   static let all: [FuzzTarget] =
     FeedTargets.all + PointTargets.all + RequestTargets.all + ListTargets.all + StreamTargets.all
-    + FileTargets.all + SinkTargets.all
+    + FileTargets.all + SettingTargets.all
 
   /// The words in the form of libFuzzer's dictionaries.
   var dictionary: String {
