@@ -52,7 +52,6 @@ package struct Deadline: Comparable, Sendable {
     left.milliseconds < right.milliseconds
   }
 
-  /// Whether the moment has come.
   package var hasPassed: Bool { MonotonicClock.milliseconds >= milliseconds }
 
   /// The timeout for `poll(2)`: the milliseconds left, at least 0.

@@ -141,7 +141,6 @@ package enum SystemCalls {
 /// A call of the system has failed. The module that needed it says what it could not do, in an error of its own.
 package struct SystemFailure: Error {
   package let code: Int32
-  /// The system's description of it.
   package let reason: String
 
   /// The description as a sentence.

@@ -33,13 +33,11 @@ public enum ErrorCategory: Sendable, Equatable {
   case unavailable
   /// Another session holds what is needed: try again later.
   case tryLater
-  /// A privilege is missing.
   case notAllowed
   /// The schema, a setting or an installation does not fit this program.
   case schema
   /// A fault of the program or of the database.
   case `internal`
-  /// The caller asked to stop.
   case interrupted
   /// Anything else.
   case failed

@@ -47,9 +47,7 @@ package enum DetachedThread {
 
 /// The system refuses another thread.
 package struct ThreadError: ExplainedError {
-  /// What failed.
   package let message: String
-  /// What to do.
   package let hint: String? = "The limit on processes of the user or of the service may be too low."
   /// It may work later.
   package let category = ErrorCategory.tryLater
@@ -106,7 +104,6 @@ package final class WakeEvent: Sendable {
   }
 }
 
-/// The system refuses a descriptor.
 package struct DescriptorFailure: ExplainedError {
   package let message: String
   /// A failure with the present `errno`.

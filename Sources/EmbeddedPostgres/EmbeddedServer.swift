@@ -117,7 +117,6 @@ package struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
     case configuration
   }
 
-  /// The class of the failure.
   package var kind: Kind
   /// One line, lower case, no full stop.
   package var message: String

@@ -53,7 +53,6 @@ extension EmbeddedServer {
         && (!alone || state.st_nlink == 1)
     }
 
-    /// A file's contents as text.
     static func text(_ path: String) -> String? {
       read(path).map { String(decoding: $0, as: UTF8.self) }
     }

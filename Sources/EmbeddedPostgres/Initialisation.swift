@@ -122,7 +122,6 @@ extension EmbeddedServer {
 }
 
 extension EmbeddedServer {
-  /// The server's settings.
   enum Configuration {
     /// Appended to `postgresql.conf` when the data folder is created. Afterwards the administrator may change
     /// them.

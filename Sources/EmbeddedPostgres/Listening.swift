@@ -7,7 +7,6 @@ extension EmbeddedServer {
   package struct Listening: Equatable, Sendable {
     /// The port of 127.0.0.1.
     package var port: Int
-    /// The role that may connect.
     package var role: String
   }
 

@@ -271,7 +271,6 @@ extension EmbeddedServer.StopMode {
 extension EmbeddedServer {
   /// The state of the server, determined without a connection to it.
   package struct Status: Equatable, Sendable {
-    /// Whether the server accepts connections.
     package var running: Bool
     /// The postmaster's process id; also while the server is starting or stopping.
     package var pid: Int32?
@@ -301,7 +300,6 @@ extension EmbeddedServer {
     case waitingForLock
     /// A new data folder is being created, which takes some seconds.
     case initialising
-    /// The server is starting.
     case starting
     /// The server is replaying its write-ahead log after a crash, which can take long.
     case recovering

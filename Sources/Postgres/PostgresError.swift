@@ -15,7 +15,6 @@ public struct PostgresError: ExplainedError, Sendable {
     case timeout
     /// The server refused or failed a statement; `sqlState` says which way.
     case server
-    /// The caller asked to stop.
     case interrupted
     /// The answer had more bytes than the caller allowed; the statement was cancelled.
     case tooLarge
@@ -204,7 +203,6 @@ package enum SQLState {
   /// `lock_timeout` has passed.
   package static let lockNotAvailable = "55P03"
   package static let queryCanceled = "57014"
-  /// A privilege is missing.
   package static let insufficientPrivilege = "42501"
   /// A row with the same key exists.
   package static let uniqueViolation = "23505"
@@ -228,9 +226,7 @@ package enum SQLState {
   package static let readOnlyTransaction = "25006"
   /// The server cannot do that, or not in its state.
   package static let featureNotSupported = "0A000"
-  /// The transaction has failed already.
   package static let inFailedTransaction = "25P02"
-  /// The server's disk is full.
   package static let diskFull = "53100"
   /// The server has no connection left.
   package static let tooManyConnections = "53300"
@@ -246,7 +242,6 @@ package enum SQLState {
 
   /// The classes of SQLSTATEs: their first two characters.
   package enum Class {
-    /// The connection was lost.
     package static let connectionException = "08"
     /// The transaction was rolled back because of others.
     package static let transactionRollback = "40"
@@ -254,7 +249,6 @@ package enum SQLState {
     package static let insufficientResources = "53"
     /// An operator intervened, or a timeout did.
     package static let operatorIntervention = "57"
-    /// The server's system failed.
     package static let systemError = "58"
   }
 }

@@ -6,7 +6,6 @@ package import QuakeModel
 ///
 /// Not safe for concurrent use.
 package final class ServerAlerts {
-  /// A message about an earthquake.
   package struct Message {
     package let id: String
     /// `opened`, `updated`, `retracted` or `closed`.
@@ -25,7 +24,6 @@ package final class ServerAlerts {
     package let data: String
   }
 
-  /// What a server sends.
   package enum Event {
     case message(Message)
     /// Everything so far has been sent.

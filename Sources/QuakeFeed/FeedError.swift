@@ -18,7 +18,6 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case fileNotFound
     /// A file or descriptor cannot be opened or read.
     case unreadable
-    /// The body is empty.
     case emptyBody
     /// An HTML page in place of a feed, such as that of a portal or an error page.
     case html
@@ -53,7 +52,6 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case invalidXML
     /// XML with a document type declaration.
     case refusedXML
-    /// The gzip data is damaged.
     case corruptGzip
     /// The gzip data ends too early.
     case truncatedGzip

@@ -41,7 +41,6 @@ package struct Retention {
     package let transactions: Int64
   }
 
-  /// The effects of a purge.
   package struct Outcome: Sendable {
     /// The oldest valid token.
     package let floor: ChangeToken

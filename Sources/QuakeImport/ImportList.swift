@@ -6,11 +6,9 @@ package enum ImportList {
   /// One import, as `quake.import` has it.
   package struct Entry: Sendable {
     package let id: Int64
-    /// The feed's name.
     package let feed: String
     /// Where the import read, without a password.
     package let source: String
-    /// The body's format.
     package let format: String
     /// When the snapshot was generated; nil: unknown.
     package let generated: Timestamp?

@@ -20,7 +20,6 @@ public enum MergePolicy: String, CaseIterable, Sendable {
 public struct ImportOptions: Sendable {
   /// The URL (without a password), path or `-` that the import reads.
   package var source: String
-  /// Short name of the feed.
   package var feed: String
   /// Name and version of the program.
   package var program: String
@@ -29,7 +28,6 @@ public struct ImportOptions: Sendable {
   /// Context of the change in the history; by default the feed's name.
   public var context: String?
   package var httpStatus: Int?
-  /// ETag of the HTTP answer.
   package var etag: String?
   /// Last-Modified of the HTTP answer, as it was given.
   package var lastModified: String?

@@ -2,7 +2,6 @@ internal import QuakeModel
 
 /// Which way an import takes and when it commits. It is decided once, before anything is written.
 struct ImportPlan: Equatable {
-  /// The two ways to import.
   enum Way: Equatable {
     /// All records are staged, judged if the options have limits, and merged with one statement.
     case snapshot
@@ -12,7 +11,6 @@ struct ImportPlan: Equatable {
 
   /// When an import commits.
   enum Commits: Equatable {
-    /// The import is one transaction.
     case onceAtTheEnd
     /// The import is several transactions, each with at most this number of records.
     case afterEach(records: Int64)

@@ -3,7 +3,6 @@ internal import QuakeModel
 
 /// The events that the simulator has invented: they never happened, and a store that has others refuses them.
 package enum SimulatedEvents {
-  /// Whether a store has any.
   package static func exist(over connection: Connection) throws(PostgresError) -> Bool {
     // Their codes are a range of the primary key.
     try connection.row(

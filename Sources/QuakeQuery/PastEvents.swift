@@ -27,7 +27,6 @@ struct PastEvents {
     self.cells = cells.isEmpty ? "null" : "coalesce(\(sql: cells.joined(separator: ", ")))"
   }
 
-  /// A table of the events.
   var source: SQL {
     if let codes { return Self.events(withCodes: codes, at: point) }
     return """

@@ -14,7 +14,6 @@ package struct LockPatience {
   /// Describes the wait of the last statement, in sentences; nil if it was not examined.
   package var lastWait: () -> String?
 
-  /// Limits with the given values.
   package init(
     timeout: Duration = .seconds(4), total: Duration = .seconds(60), wake: Int32? = nil,
     lastWait: @escaping () -> String? = { nil }

@@ -8,7 +8,6 @@ package struct Migration: Sendable {
   package let version: Int
   /// The name, without number and ending.
   package let name: String
-  /// The file's name.
   package let file: String
   /// The oldest schema whose programs may go on after it; nil: only programs that know it may.
   package let oldestSchema: Int?

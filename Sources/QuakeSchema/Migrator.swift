@@ -88,7 +88,6 @@ package struct Migrator {
   package enum Step {
     /// A batch of a migration that runs in batches: how many rows all batches so far have changed.
     case filled(Entry, rows: Int64)
-    /// A migration has been applied.
     case applied(Entry)
   }
 

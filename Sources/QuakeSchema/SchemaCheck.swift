@@ -7,7 +7,6 @@ package struct NewerSchema: Sendable, Hashable {
   let database: String
   let version: Int
 
-  /// Says so, as a phrase.
   package var message: String {
     """
     this program is older than the schema of \(database), and goes on: the schema is at version \
@@ -15,7 +14,6 @@ package struct NewerSchema: Sendable, Hashable {
     """
   }
 
-  /// What to do.
   package static let hint = "Upgrade this program: a later migration may end it."
 
   fileprivate static let told = Mutex<Set<NewerSchema>>([])

@@ -164,7 +164,6 @@ package final class EventServer: Sendable {
 }
 
 extension EventServer {
-  /// How the server runs.
   package struct Settings: Sendable {
     package var listen: ListenAddress
     /// Where to answer metrics and status instead; nil: where everything else is.
@@ -178,7 +177,6 @@ extension EventServer {
     package var queryTimeout = Duration.seconds(30)
     /// The most clients at once.
     package var mostConnections = 20_000
-    /// What one address may do.
     package var limits = AddressLimits.Settings()
     /// How long a client may take to send a request; at least a second.
     package var requestTimeout = Duration.seconds(60)
@@ -211,7 +209,6 @@ extension EventServer {
     /// The folder of the embedded server, which the status names; nil if the database is not embedded.
     package var embedded: String?
 
-    /// Settings with the usual limits.
     package init(listen: ListenAddress, database: ConnectionSettings, version: String) {
       self.listen = listen
       self.database = database
@@ -225,7 +222,6 @@ extension EventServer {
     package let method: String
     /// The path and the query as they were sent: not safe to print.
     package let target: String
-    /// The client's address.
     package let client: String
     /// The HTTP status; 0: the client left before.
     package let status: Int
@@ -336,14 +332,11 @@ struct ServerParts: Sendable {
 
 /// A message of the server for its log.
 package struct ServerNotice: Sendable {
-  /// How much attention it needs.
   package enum Level: Sendable {
     case note, warning, error
   }
 
-  /// How much attention it needs.
   package let level: Level
-  /// What happened.
   package let message: String
   /// More about it, in sentences.
   package let detail: String?

@@ -39,7 +39,6 @@ struct SimulatorState: Sendable {
   private var fault: FaultKind?
   private static let maximumLog = 10_000
 
-  /// Faulty answers so far.
   var faultyAnswers = 0
 
   private let interval: Double?

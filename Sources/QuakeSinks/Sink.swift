@@ -40,7 +40,6 @@ package protocol DeliveryAttempt: AnyObject {
   func cancel()
 }
 
-/// What became of a delivery.
 package enum DeliveryOutcome: Sendable {
   /// The receiver has taken all messages.
   case delivered

@@ -215,7 +215,6 @@ extension QuakeDatabase {
   public struct LogEvent: Hashable, Sendable {
     /// How much it matters.
     public enum Level: String, CaseIterable, Sendable {
-      /// What was done.
       case info
       /// What is not usual, but no problem.
       case notice

@@ -283,7 +283,6 @@ package struct NoDatabase: ExplainedError {
     "No database is named, and \"\(home)\" has no embedded server. Each Unix account has its own."
   }
 
-  /// Other commands that create one.
   package var hint: String? {
     "\"quake-ingest import FILE\" and \"quake-admin server start\" create it, too."
   }

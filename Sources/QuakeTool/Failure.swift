@@ -8,9 +8,7 @@ internal import QuakeSchema
 package struct Failure {
   /// What failed, on what, and why.
   package let message: String
-  /// More about it.
   package let detail: String?
-  /// What to do next.
   package let hint: String?
   package let status: ExitStatus
   /// The statement that failed, without its values.
@@ -107,7 +105,6 @@ extension ExitStatus {
 package struct FileError: ExplainedError {
   /// What failed, on which file, and why.
   package let message: String
-  /// More about it.
   package let detail: String?
   /// The exit status is 1.
   package var category: ErrorCategory { .failed }

@@ -25,7 +25,6 @@ package struct AtomicFile {
     /// Every user may create files in the folder, and another user created this one.
     case foreign
 
-    /// In a few words.
     package var description: String {
       switch self {
       case .refused(let code): String(cString: strerror(code))
@@ -35,7 +34,6 @@ package struct AtomicFile {
     }
   }
 
-  /// Replaces the contents.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     let (temporary, descriptor) = try begin()
     var code: Int32 = 0
@@ -213,7 +211,6 @@ extension StandardOutput {
     try writeLine(line)
   }
 
-  /// Writes a line of JSON.
   package func writeJSON(_ body: (inout JSONWriter) -> Void) throws(OutputError) {
     var json = JSONWriter()
     body(&json)

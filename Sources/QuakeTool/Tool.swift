@@ -6,7 +6,6 @@ internal import QuakeSchema
 /// The common part of every tool's `main`: read the command line, run, and turn errors into messages and the
 /// documented exit status.
 package enum Tool {
-  /// The options every tool has.
   package static let commonOptions: [Option] =
     [DatabaseAccess.option, .quiet, .verbose, .colour, .logFormat] + GeneratedDocuments.options
 
@@ -138,7 +137,6 @@ package enum Build {
 }
 
 extension PrometheusText {
-  /// Writes which program this is.
   package mutating func buildInfo() {
     gauge(
       "quake_build_info", "Version, commit and schema of the program that writes these metrics.",

@@ -20,7 +20,6 @@ package struct Backfill: Sendable {
     /// The region of the epicentres, as text; nil: everywhere.
     package var region: String?
 
-    /// The parameters of a backfill.
     package init(
       url: String, source: String?, span: BackfillWindow? = nil, minimumMagnitude: Double? = nil,
       region: String? = nil
@@ -206,7 +205,6 @@ package struct BackfillFiles {
     /// When it was last modified.
     package let modified: Timestamp
 
-    /// A file of these properties.
     package init(path: String, size: Int64, modified: Timestamp) {
       self.path = path
       self.size = size

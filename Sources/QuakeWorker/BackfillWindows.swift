@@ -3,7 +3,6 @@ package import QuakeModel
 
 /// The windows of a backfill, as stored in the database.
 package struct BackfillWindows {
-  /// The progress of a backfill.
   package struct Progress: Sendable, Equatable {
     /// Windows whose events are stored.
     package var done = 0

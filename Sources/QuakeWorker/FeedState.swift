@@ -38,7 +38,6 @@ package struct FeedState: Sendable {
     /// The time that its server requested with Retry-After; nil if it did not.
     package var asked: Duration?
 
-    /// Times of the given lengths.
     package init(every: Duration, next: Duration, asked: Duration? = nil) {
       self.every = every
       self.next = next

@@ -6,7 +6,6 @@ package import QuakeModel
 package struct StoreStatus: Sendable {
   /// A feed and its worker (`quake.feed_status`).
   package struct Feed: Sendable {
-    /// Its short name.
     package var name: String
     /// When the last imported snapshot was generated.
     package var generated: Timestamp?
@@ -45,7 +44,6 @@ package struct StoreStatus: Sendable {
   /// The newest import (`quake.import`).
   package struct LastImport: Sendable {
     package var id: Int64
-    /// The feed's short name.
     package var feed: String
     /// When it finished; nil if it has not.
     package var finishedAt: Timestamp?
@@ -76,7 +74,6 @@ package struct StoreStatus: Sendable {
     /// How many bytes it has grown since its size was noted, within the last week; nil: it was not noted.
     package var growth: Growth?
 
-    /// The growth of a table.
     package struct Growth: Sendable {
       /// In bytes; negative if the table has become smaller.
       package var bytes: Int64
@@ -86,7 +83,6 @@ package struct StoreStatus: Sendable {
 
   /// The server's time when the status was read.
   package var time: Timestamp
-  /// The feeds by name.
   package var feeds: [Feed]
   /// The newest import; nil if there is none.
   package var lastImport: LastImport?
@@ -139,7 +135,6 @@ extension StoreStatus {
     return status
   }
 
-  /// The feeds by name.
   package static func feeds(_ connection: Connection) throws -> [Feed] {
     try connection.rows(
       """

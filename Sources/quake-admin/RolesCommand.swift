@@ -189,7 +189,6 @@ enum RolesCommand {
     return .failed
   }
 
-  /// How to correct the differences.
   private static func hint(_ findings: [RoleFinding], _ names: RoleNames) -> String {
     let prefix = names.prefix == RoleNames.standardPrefix ? "" : " --prefix \(names.prefix)"
     let left = findings.count { !$0.isCorrectable }

@@ -63,7 +63,6 @@ final class Lines {
   /// Writes text unchanged.
   func write(_ text: String) throws { try output.write(text) }
 
-  /// Flushes the buffer.
   func flush() throws { try output.flush() }
 
   /// Ends a command that a signal interrupted before its answer was complete.

@@ -16,7 +16,6 @@ final class Delivery {
     case snapshot
   }
 
-  /// Which changes to hand over.
   struct Settings {
     var start = Start.now
     var filter = EventFilter()

@@ -31,7 +31,6 @@ package final class CurlTransfer {
     case refused
   }
 
-  /// How a request is made.
   package struct Options {
     package var userAgent: String
     package var headers: [String] = []
@@ -41,7 +40,6 @@ package final class CurlTransfer {
     package var body: [UInt8]?
     /// The most time of the whole request, with its answer; nil for no limit.
     package var timeoutMilliseconds: Int?
-    /// User and password.
     package var credentials: (user: String, password: String?)?
     /// A PEM file with the certificate authorities to trust instead of the system's.
     package var certificateAuthorityFile: String?

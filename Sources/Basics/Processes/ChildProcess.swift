@@ -18,7 +18,6 @@ package struct ChildProcess: Sendable {
   package var executable: String
   /// The arguments after the program's name.
   package var arguments: [String]
-  /// The child's environment.
   package var environment: Environment = .inherited([:])
   /// The folder to run in; `nil` is the caller's.
   package var workingDirectory: String?
@@ -36,19 +35,15 @@ package struct ChildProcess: Sendable {
     self.arguments = arguments
   }
 
-  /// How a child ended.
   package enum Ending: Equatable, Sendable {
     /// It exited with this status.
     case exited(Int32)
-    /// This signal ended it.
     case signalled(Int32)
     /// It had not ended by its timeout, and was stopped.
     case timedOut
   }
 
-  /// The result of a child.
   package struct Outcome: Sendable {
-    /// How it ended.
     package var ending: Ending
     /// Its standard output, or the end of it.
     package var output: [UInt8]

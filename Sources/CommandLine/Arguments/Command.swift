@@ -8,7 +8,6 @@ package struct Command: Sendable {
   /// A line to type, and what it does.
   package struct Example: Sendable, Equatable {
     package let line: String
-    /// Its description.
     package let purpose: String
 
     package init(_ line: String, _ purpose: String) {
@@ -20,7 +19,6 @@ package struct Command: Sendable {
   /// An environment variable that the command reads.
   package struct Variable: Sendable, Equatable {
     package let name: String
-    /// Its description.
     package let help: String
 
     package init(_ name: String, _ help: String) {
@@ -93,7 +91,6 @@ package struct Command: Sendable {
     self.exitStatuses = exitStatuses
   }
 
-  /// The subcommands that people use.
   var shownSubcommands: [Command] { subcommands.filter { !$0.isHidden } }
 
   /// The subcommand that runs if the command line names none.

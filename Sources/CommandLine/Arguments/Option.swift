@@ -180,7 +180,6 @@ package struct Option: Sendable, Equatable {
 
 /// A range that an option's value must lie in: `1...`, `...10` or `1...10`.
 package protocol ValueRange<Bound> {
-  /// The type of the values.
   associatedtype Bound: Comparable
   /// The least accepted value, if there is one.
   var least: Bound? { get }
@@ -213,12 +212,10 @@ extension ClosedRange: ValueRange {
 
 extension PartialRangeFrom: ValueRange {
   package var least: Bound? { lowerBound }
-  /// Nothing.
   package var greatest: Bound? { nil }
 }
 
 extension PartialRangeThrough: ValueRange {
-  /// Nothing.
   package var least: Bound? { nil }
   package var greatest: Bound? { upperBound }
 }
@@ -227,7 +224,6 @@ extension PartialRangeThrough: ValueRange {
 package struct Positional: Sendable, Equatable {
   /// How many values an argument takes.
   package enum Count: Sendable, Equatable {
-    /// Exactly one.
     case one
     /// One or none.
     case optional

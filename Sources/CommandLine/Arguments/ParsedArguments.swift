@@ -1,6 +1,5 @@
 /// The result of parsing a command line.
 package enum ParsedCommandLine: Sendable {
-  /// Run the command.
   case run(ParsedArguments)
   /// Print this help on standard output and end with status 0.
   case help(String)
@@ -23,7 +22,6 @@ package struct ParsedArguments: Sendable {
     var setting: Setting?
   }
 
-  /// How a user writes options.
   enum Notation: Sendable {
     /// `--limit 10`.
     case commandLine
@@ -42,7 +40,6 @@ package struct ParsedArguments: Sendable {
   let options: [Option]
   let declaredPositionals: [Positional]
   var occurrences: [String: [Occurrence]]
-  /// How messages name the options.
   var notation = Notation.commandLine
   /// The entries in sections of the configuration file, in order.
   package internal(set) var sections: [Setting] = []

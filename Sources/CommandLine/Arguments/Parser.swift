@@ -374,7 +374,6 @@ package enum ProcessArguments {
   }
 }
 
-/// The process's environment variables.
 package enum Environment {
   /// The variable's value, which may be empty, or nil if the variable is not set.
   package static func value(_ name: String) -> String? {

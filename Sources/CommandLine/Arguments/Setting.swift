@@ -4,7 +4,6 @@ package struct Setting: Sendable, Equatable {
   package let section: String?
   /// The name, without dashes.
   package let key: String
-  /// The value as written.
   package let value: String
   package let file: String
   /// The line, from 1.

@@ -18,7 +18,6 @@ extension Command {
   }
 }
 
-/// Functions that the scripts share.
 enum CompletionText {
   /// A name that is valid for a shell function: `_quake_ingest`.
   static func function(_ path: CommandPath) -> String {

@@ -54,7 +54,6 @@ extension Command {
   }
 }
 
-/// Builds a roff source.
 private struct RoffPage {
   private(set) var source = ""
 

@@ -10,7 +10,6 @@ import SwiftOverlayShims  // where this compiler finds the members of timespec
 ///   hint: Try again in a minute.
 /// ```
 package struct Diagnostics: Sendable {
-  /// Which messages are printed.
   package enum Verbosity: Int, Sendable, Comparable {
     /// Warnings and errors.
     case quiet
@@ -24,7 +23,6 @@ package struct Diagnostics: Sendable {
     }
   }
 
-  /// How a message begins.
   package enum Form: Sendable, Equatable {
     /// With the program's name, for a program that ends soon.
     case message
@@ -33,7 +31,6 @@ package struct Diagnostics: Sendable {
     case log
   }
 
-  /// The format of messages.
   package enum Format: String, Sendable, CaseIterable {
     /// For people.
     case text
@@ -42,13 +39,9 @@ package struct Diagnostics: Sendable {
     case json
   }
 
-  /// The program's name.
   package let tool: String
-  /// Which messages are printed.
   package var verbosity: Verbosity
-  /// How a message begins.
   package var form: Form
-  /// The format of messages.
   package var format = Format.text
   /// Colour for the words "error" and "warning".
   package private(set) var colour: Colour
@@ -103,7 +96,6 @@ package struct Diagnostics: Sendable {
     colour = Colour(for: descriptor)
   }
 
-  /// Reports an error.
   package func error(
     _ message: String, detail: String? = nil, hints: [String] = [], fields: LogFields = [:]
   ) {
@@ -216,7 +208,6 @@ package struct Diagnostics: Sendable {
 
 /// One message as a JSON object, for `--log-format json`.
 struct LogRecord {
-  /// The severity.
   enum Level: String {
     case debug, info, warning, error
 
@@ -275,18 +266,14 @@ struct LogRecord {
 ///
 /// A field whose value is nil is left out. Fields are stored in log files, so they must not contain secrets.
 package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
-  /// A field's value.
   package enum FieldValue: Sendable, Equatable, ExpressibleByStringLiteral {
-    /// Words.
     case text(String)
-    /// A whole number.
     case integer(Int64)
     /// A number; NaN and the infinities, which JSON cannot hold, become null.
     case number(Double)
     /// True or false.
     case flag(Bool)
 
-    /// Words.
     package init(stringLiteral value: String) { self = .text(value) }
   }
 

@@ -7,7 +7,6 @@ import SwiftOverlayShims  // where this compiler finds the members of stat
 /// The descriptor is not made non-blocking, because that would affect every process that shares it. Files do not block
 /// for long.
 package struct PromptOutput {
-  /// What a write has done.
   package enum Result: Equatable {
     /// The number of bytes that were written; 0 if a signal came first.
     case written(Int)

@@ -201,7 +201,6 @@ package final class StallTimer {
     self.onStall = onStall
   }
 
-  /// Sets the total to zero.
   package func reset() {
     remaining = Self.patience
     isTold = false

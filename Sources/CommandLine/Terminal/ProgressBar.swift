@@ -7,14 +7,12 @@ import Synchronization
 /// It is drawn only on a terminal, from the second second on, at most ten times a second, and erased at the
 /// end. Messages of ``Diagnostics`` are printed above it. Use it from one thread only.
 package final class ProgressBar {
-  /// The unit of the counts.
   package enum Unit: Sendable, Equatable {
     case bytes
     /// Items of this name, in the plural.
     case items(String)
   }
 
-  /// The amount that is done.
   package private(set) var done = 0
   /// The total amount, or nil if it is unknown.
   package var total: Int?
@@ -74,7 +72,6 @@ package final class ProgressBar {
     _ = Descriptor.writeAll(ProgressLine.erase + line, to: descriptor)
   }
 
-  /// Erases the bar.
   package func finish() {
     guard isShown, lastDrawn != nil else { return }
     lastDrawn = nil

@@ -40,7 +40,6 @@ package enum TextStyle: Sendable, Equatable, CaseIterable {
 
 /// Applies styles to text, or returns it unchanged if colour is off.
 package struct Colour: Sendable, Equatable {
-  /// Whether styles are applied.
   package let isEnabled: Bool
 
   /// Colour on or off.

@@ -1,7 +1,6 @@
 /// A table of aligned columns for people to read.
 package struct TextTable: Sendable {
   package struct Column: Sendable {
-    /// The text above it.
     package let header: String
     /// Whether its cells are aligned to the right, like numbers.
     package let isRightAligned: Bool
@@ -194,7 +193,6 @@ package struct DetailList {
   private static let width = 80
 
   private let nameWidth: Int
-  /// The lines so far.
   package private(set) var text = ""
 
   /// A list whose values begin in the column `nameWidth`.

@@ -11,7 +11,6 @@ extension Connection {
     case copying(CopyStream)
   }
 
-  /// Identifies a prefetched statement.
   package struct PrefetchTicket: Equatable, Sendable {
     let number: Int
   }

@@ -227,7 +227,6 @@ public final class Connection {
 
   // MARK: - Waiting
 
-  /// How a wait ended.
   package enum WaitOutcome: Sendable {
     /// The descriptor is readable (or writable).
     case ready
@@ -663,7 +662,6 @@ public final class Connection {
     try flush()
   }
 
-  /// Sends the remaining data.
   private func flush() throws(PostgresError) {
     var left = PQflush(connection)
     guard left > 0 else { return }
@@ -759,7 +757,6 @@ public final class Connection {
     }
   }
 
-  /// Rolls back the open transaction.
   package func rollback() throws(PostgresError) {
     try execute("rollback")
   }

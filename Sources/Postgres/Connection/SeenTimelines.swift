@@ -10,7 +10,6 @@ package final class SeenTimelines: Sendable {
   private struct State {
     /// The newest timeline by the identifier of the system.
     var newest: [Int64: Int64] = [:]
-    /// The refusals that were reported.
     var reported: Set<String> = []
   }
 

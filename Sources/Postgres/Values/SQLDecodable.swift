@@ -6,7 +6,6 @@ public protocol SQLDecodable {
 
 /// A value of a result. It is valid only as long as its result exists.
 public enum SQLValue {
-  /// SQL null.
   case null
   /// A value in PostgreSQL's text form.
   case text(UnsafeRawBufferPointer)

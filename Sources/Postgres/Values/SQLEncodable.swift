@@ -1,6 +1,5 @@
 /// A value that can be a parameter of a statement: interpolated into `SQL`, it is bound.
 public protocol SQLEncodable {
-  /// The value as a parameter.
   var sqlParameter: Parameter { get }
 }
 
@@ -70,15 +69,12 @@ extension Array: SQLEncodable where Element: SQLEncodable {
 
 /// A value for `$1`, `$2`, ... of a statement, as `SQLEncodable` makes it. The server converts it to the parameter's type.
 public enum Parameter: Sendable {
-  /// SQL null.
   case null
   /// Text, or any type in its text form. Must not contain NUL.
   case text(String)
-  /// An integer of any width.
   case integer(Int64)
   /// A double, passed so that the same double arrives.
   case double(Double)
-  /// A boolean.
   case bool(Bool)
 
   /// Text, or null.

@@ -107,7 +107,6 @@ extension QueryResult {
     }
   }
 
-  /// The rows as tuples.
   borrowing func rows<each Value: SQLDecodable>(
     as types: (repeat each Value).Type
   ) throws(PostgresError) -> [(repeat each Value)] {

@@ -54,7 +54,6 @@ struct JSONValue {
     return JSONMembers(cursor: csj_object_begin(element))
   }
 
-  /// The strings of an array.
   func strings() throws(JSONReader.Invalid) -> [String] {
     try expect(CSJ_ARRAY, "an array")
     var cursor = csj_array_begin(element)

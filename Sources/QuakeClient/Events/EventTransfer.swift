@@ -26,7 +26,6 @@ final class EventTransfer {
     while !transfer.head.isComplete { try waitForMore() }
   }
 
-  /// The head of the answer.
   var head: HTTPHeaders { transfer.head }
 
   /// The error that an answer other than 200 is.

@@ -60,7 +60,6 @@ enum StreamEvent {
 struct StreamEventParser {
   private var changes = ChangeParser()
 
-  /// The meaning of an event.
   mutating func read(_ event: ServerSentEvent) throws(ServerError) -> StreamEvent {
     var problem = "it lacks a member"
     let parsed: StreamEvent?

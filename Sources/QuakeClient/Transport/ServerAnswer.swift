@@ -90,7 +90,6 @@ enum ServerAnswer {
 
 /// A server of `quake-serve` could not be followed.
 package struct ServerError: ExplainedError, Sendable {
-  /// The kind of failure.
   package enum Kind: Sendable, Equatable {
     /// libcurl is missing, or too old.
     case noLibrary
@@ -102,15 +101,12 @@ package struct ServerError: ExplainedError, Sendable {
     case wrongAddress
     /// The server or a proxy in front of it wants other credentials.
     case refused
-    /// The server rejects the request.
     case rejected
     /// The server sent something that is no stream of changes.
     case badAnswer
-    /// The caller asked to stop.
     case interrupted
   }
 
-  /// The kind of failure.
   package let kind: Kind
   /// What failed, in a few words, lower case, without a full stop.
   package let message: String

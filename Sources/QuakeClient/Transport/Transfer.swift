@@ -4,7 +4,6 @@ internal import Basics
 ///
 /// It holds a limited number of bytes: a caller that is slow slows down the server, and nothing else.
 final class Transfer {
-  /// The outcome of a wait.
   enum Outcome {
     /// There are bytes, or the head is complete.
     case progress
@@ -130,7 +129,6 @@ final class SilenceLimit {
   private static let shortest = Duration.seconds(60)
   private static let longest = Duration.seconds(600)
 
-  /// The limit at the moment.
   private(set) var duration = shortest
 
   /// Doubles the limit after it has passed: the server may be running but busy.

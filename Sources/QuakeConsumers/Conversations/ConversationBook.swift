@@ -203,7 +203,6 @@ package struct ConversationBook {
     return isTold ? alert : nil
   }
 
-  /// Ends a conversation.
   private mutating func close(_ conversation: Conversation, at: Timestamp) {
     var closed = conversation
     closed.state = .closed

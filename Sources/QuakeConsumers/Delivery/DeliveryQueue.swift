@@ -28,7 +28,6 @@ package struct DeliveryQueue: Sendable {
     case parked(attempts: Int)
   }
 
-  /// The end of an attempt.
   package enum Ending: Hashable, Sendable {
     case delivered
     /// - Parameters:

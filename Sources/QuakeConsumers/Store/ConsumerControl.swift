@@ -5,7 +5,6 @@ package import QuakeModel
 ///
 /// They are for the owner of the database and for the consumer's own role. For an unknown name they return nil.
 package enum ConsumerControl {
-  /// What a rewind has done.
   package struct Rewind: Sendable {
     /// Where the consumer was.
     package let from: ChangeToken
@@ -120,7 +119,6 @@ package enum ConsumerControl {
     return count
   }
 
-  /// Which messages to discard.
   package enum Selection: Sendable, Equatable {
     case parked
     /// All that it owes.

@@ -8,7 +8,6 @@ package struct ConsumerStatus: Sendable {
   package enum State: String, CaseIterable, Sendable {
     /// The history that it needs has been purged.
     case expired
-    /// Somebody has paused it.
     case paused
     /// No process runs it.
     case notRunning = "not running"
@@ -49,7 +48,6 @@ package struct ConsumerStatus: Sendable {
   package let role: String?
   /// Its cursor, and how far that is behind.
   package let cursor: DurableCursor.Status
-  /// The server's time.
   package let time: Timestamp
 
   /// How long a process may be silent that runs a consumer. It shows that it runs every 10 s.
@@ -141,7 +139,6 @@ package struct OwedMessage: Sendable {
   package let parkedAt: Timestamp?
   /// Why the last attempt failed.
   package let reason: String?
-  /// What it says to people.
   package let text: String?
 
   /// The messages of a consumer: those that are parked, then the others, the oldest first.

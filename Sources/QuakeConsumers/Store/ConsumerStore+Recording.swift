@@ -9,7 +9,6 @@ extension ConsumerStore {
     package var messages: [Message] = []
     /// Who owes which of them, by its index.
     package var owed: [(consumer: String, message: Int)] = []
-    /// Conversations that have changed.
     package var conversations: [(consumer: String, conversation: Conversation)] = []
     /// How they were before.
     package var past: [(consumer: String, past: PastConversation)] = []
@@ -157,7 +156,6 @@ extension ConsumerStore {
 
   // MARK: - Outcomes
 
-  /// How an attempt ended.
   package struct Outcome: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
       /// The receiver has taken the message.

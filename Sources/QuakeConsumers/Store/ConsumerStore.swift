@@ -42,7 +42,6 @@ extension ConsumerStore {
   package struct State: Hashable, Sendable {
     /// Up to where the history has become messages.
     package var cursor: HistoryCursor
-    /// Whether somebody has paused it.
     package var isPaused: Bool
     /// When somebody last changed it by hand.
     package var changedAt: Timestamp
@@ -302,7 +301,6 @@ extension ConsumerStore {
     }.joined(separator: "\n")
   }
 
-  /// The variables of such lines.
   static func variables(_ text: String) -> [Message.Variable] {
     // Byte by byte: "=" and a combining character after it are one Character.
     text.utf8.split(separator: UInt8(ascii: "\n")).map { line in

@@ -143,7 +143,6 @@ package struct RemoteConsumer: Sendable {
       "update quake.consumer set rule = \(rule) where name = \(storedName) and rule is not null")
   }
 
-  /// What became of an acknowledgement.
   package enum Acknowledgement: Hashable, Sendable {
     /// Everything up to the cursor of this state counts as handled.
     case stored(State)

@@ -111,7 +111,6 @@ final class InputBuffer {
   }
 }
 
-/// Splits the input into lines.
 final class LineReader {
   /// A line; in CSV, a row of several lines.
   struct Line {

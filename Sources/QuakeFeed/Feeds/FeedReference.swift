@@ -8,7 +8,6 @@ public struct FeedReference: Sendable, Hashable {
   public enum Location: Sendable, Hashable {
     /// An `http` or `https` URL.
     case url(FeedURL)
-    /// A path.
     case file(String)
     /// Standard input.
     case standardInput

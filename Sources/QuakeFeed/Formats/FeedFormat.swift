@@ -6,7 +6,6 @@ public enum FeedFormat: String, Sendable, CaseIterable {
   case usgsGeoJSON = "usgs-geojson"
   /// EMSC's FDSN service, `format=json`.
   case emscJSON = "emsc-json"
-  /// GeoNet's quake JSON.
   case geonetJSON = "geonet-json"
   /// USGS CSV.
   case usgsCSV = "usgs-csv"
@@ -228,7 +227,6 @@ extension FeedDecoder {
   var mayTellGenerated: Bool { false }
 }
 
-/// What a decoder has read.
 enum DecodedEvent {
   /// The record has been filled.
   case record

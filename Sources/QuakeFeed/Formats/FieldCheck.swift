@@ -167,7 +167,6 @@ enum FieldCheck {
     }
   }
 
-  /// The column's name as words.
   static func name(_ column: EventColumn) -> String {
     String(column.name.map { $0 == "_" ? " " : $0 })
   }

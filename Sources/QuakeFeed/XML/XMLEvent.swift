@@ -17,7 +17,6 @@ struct XMLEvent {
     ]
   }
 
-  /// A text with its kind.
   struct Description {
     var text: Text = []
     var kind: Text = []
@@ -56,7 +55,6 @@ struct XMLEvent {
   subscript(attribute: Attribute) -> Text? { attributes[attribute.rawValue] }
 }
 
-/// An origin, as text.
 struct XMLOrigin {
   var id: XMLEvent.Text = []
   var time: XMLEvent.Text = []
@@ -74,7 +72,6 @@ struct XMLOrigin {
   /// Whether its agency has rejected it.
   var isRejected: Bool { status.elementsEqual("rejected".utf8) }
 
-  /// About its size in memory.
   var bytes: Int {
     let texts = [
       id, time, longitude, latitude, depth, stations, rms, gap, distance, mode, status, agency,
@@ -83,18 +80,15 @@ struct XMLOrigin {
   }
 }
 
-/// A magnitude, as text.
 struct XMLMagnitude {
   var id: XMLEvent.Text = []
   var value: XMLEvent.Text = []
   var type: XMLEvent.Text = []
   var origin: XMLEvent.Text = []
 
-  /// About its size in memory.
   var bytes: Int { id.count + value.count + type.count + origin.count + 200 }
 }
 
-/// Text of XML.
 enum XMLText {
   /// Whether bytes are a word. Called for each element and attribute, so without a loop over bytes.
   static func isEqual(_ word: StaticString, _ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -209,7 +203,6 @@ enum XMLLeaf: UInt8 {
   case magnitudeValue, magnitudeType, magnitudeOrigin
 }
 
-/// The two kinds of documents.
 enum XMLDialect {
   /// QuakeML: an event contains its origins and magnitudes, and depths are in metres.
   case quakeML

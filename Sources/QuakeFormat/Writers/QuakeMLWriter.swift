@@ -267,7 +267,6 @@ enum QuakeMLTerms {
     return word
   }
 
-  /// How an event was evaluated.
   struct Evaluation {
     var mode: StaticString?
     var status: StaticString?

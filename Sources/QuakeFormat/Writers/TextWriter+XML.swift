@@ -34,7 +34,6 @@ extension TextWriter {
     bytes(UnsafeRawBufferPointer(rebasing: utf8[start...]))
   }
 
-  /// Writes a string as content.
   package mutating func xml(_ text: String) {
     var text = text
     text.withUTF8 { xml(UnsafeRawBufferPointer($0)) }

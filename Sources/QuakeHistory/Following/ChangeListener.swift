@@ -9,7 +9,6 @@ struct ChangeListener {
   private let connection: Connection
   /// The kind of session that the connection has; only a direct session on a primary can listen.
   private let session: SessionKind
-  /// Whether the server notifies now.
   private(set) var isListening = false
   /// Why it does not listen, although the session can.
   private(set) var pollingReason: HistoryFollower.PollingReason?

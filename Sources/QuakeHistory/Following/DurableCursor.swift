@@ -143,7 +143,6 @@ package struct DurableCursor {
 extension DurableCursor {
   /// A cursor and its lag.
   package struct Status: Sendable {
-    /// The watcher's name.
     package let name: String
     /// How far its watcher has come.
     package let cursor: HistoryCursor

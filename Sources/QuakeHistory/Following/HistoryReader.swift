@@ -454,7 +454,6 @@ package struct HistoryReader {
     static let smallRows = 64 << 10
   }
 
-  /// Rows in a full page.
   static let pageSize = 500
 
   /// One statement, one round trip. It finds the transactions through their primary key, and the versions

@@ -16,7 +16,6 @@ struct PollThrottle {
   struct Answer {
     /// How long it took. Only the difference to the quickest answer counts, which leaves out the network.
     var time: Duration
-    /// Whether there was nothing new.
     var isEmpty: Bool
     /// How old the oldest change in it was, if the reader had read everything before.
     var age: Duration?
@@ -52,7 +51,6 @@ struct PollThrottle {
     self.isRegion = isRegion
   }
 
-  /// Takes an answer into account.
   mutating func add(_ answer: Answer) {
     let quickest = min(quickest ?? answer.time, answer.time)
     self.quickest = quickest

@@ -186,9 +186,7 @@ package struct HistoryQueryReader {
 package struct HistoryTransactionReader {
   /// The parts of a transaction, in this order.
   package enum Part {
-    /// A transaction begins.
     case begin(ChangeTransaction)
-    /// One of its changes.
     case change(Change)
     /// It has no more changes that the query selects.
     case end(ChangeTransaction)

@@ -49,7 +49,6 @@ struct AgencyDeletions {
 
   /// Withdrawn events that the snapshot has, and that an import has withdrawn.
   struct Returning {
-    /// The texts of arrays.
     var codes: String
     /// Those of them that their agency had deleted.
     var deleted: String?

@@ -118,7 +118,6 @@ struct ImportMerge {
     return Set(rejected.map { $0.3 })
   }
 
-  /// Whether any claim is new.
   func hasNewClaims() throws -> Bool {
     try readClaims(without: []).ids != nil
   }
@@ -239,7 +238,6 @@ struct ImportMerge {
 /// A record's statement that an id besides its code belongs to its event.
 struct IDClaim {
   let id: String
-  /// The event's own code.
   let code: String
 }
 

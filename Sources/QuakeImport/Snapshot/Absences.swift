@@ -3,7 +3,6 @@ internal import QuakeQuery
 
 /// Events that enough good snapshots lack for them to be withdrawn, if each event's own page is asked first.
 package struct Absences {
-  /// An event that is missing.
   package struct Event: Sendable {
     package let code: String
     /// Address of its detail feed; nil: not known.

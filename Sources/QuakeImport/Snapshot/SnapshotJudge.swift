@@ -17,7 +17,6 @@ struct SnapshotJudge {
   let firstReject: String?
   let connection: Connection
 
-  /// The staged records by themselves.
   private struct Contents {
     var usable: Int64 = 0
     var rejected: Int64 = 0

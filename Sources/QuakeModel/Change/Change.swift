@@ -1,10 +1,8 @@
 /// The operation of a change.
 public enum ChangeOperation: String, CaseIterable, Codable, Sendable {
-  /// A new event.
   case insert
   /// Other values for an event.
   case update
-  /// An event deleted.
   case delete
   /// All events removed at once.
   case truncate

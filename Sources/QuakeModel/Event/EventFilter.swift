@@ -300,13 +300,11 @@ public indirect enum EventCondition: Hashable, Sendable {
   case foldedText(EventColumn, Set<String>)
   /// The column holds a list, with a comma before, between and after its entries, and this is an entry.
   case lists(EventColumn, String)
-  /// The column has a value.
   case isPresent(EventColumn)
   /// The column has no value.
   case isMissing(EventColumn)
   /// All of these hold.
   case all([EventCondition])
-  /// One of these holds.
   case any([EventCondition])
 
   /// The text in the column is one of these, in any case of ASCII letters.

@@ -1,6 +1,5 @@
 internal import Glibc
 
-/// Distances on the ground.
 package enum GreatCircle {
   /// The distance between two points in kilometres, from their degrees north and east.
   ///

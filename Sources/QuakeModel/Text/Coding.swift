@@ -15,7 +15,6 @@ extension Decoder {
 }
 
 extension Encoder {
-  /// Writes a value's text.
   package func encode(text value: some CustomStringConvertible) throws {
     var container = singleValueContainer()
     try container.encode(value.description)

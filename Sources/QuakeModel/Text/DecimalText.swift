@@ -1,4 +1,3 @@
-/// Writes numbers in decimal digits.
 enum DecimalText {
   /// The most bytes of a number.
   static let longest = 32

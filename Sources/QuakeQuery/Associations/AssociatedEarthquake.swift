@@ -4,7 +4,6 @@ package import QuakeModel
 
 /// An earthquake that has events of several sources.
 package struct AssociatedEarthquake: Sendable {
-  /// One of its events.
   package struct Solution: Sendable {
     package let code: String
     package let source: String

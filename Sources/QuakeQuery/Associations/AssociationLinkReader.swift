@@ -6,7 +6,6 @@ internal import Postgres
 /// would take too many rounds. So after some rounds the reader also reads the neighbours in time in advance, and
 /// doubles their number each round, up to a limit.
 struct AssociationLinkReader {
-  /// A link between two events.
   struct Link {
     enum Kind {
       /// They are within the windows; the distance of the pair.

@@ -1,7 +1,6 @@
 internal import Postgres
 internal import QuakeModel
 
-/// Manual decisions.
 extension Associations {
   /// Decides that two events are the same earthquake, however far apart they are.
   ///

@@ -186,7 +186,6 @@ package struct AssociationOutcome: Sendable, Equatable {
   package var compared: Int64 = 0
   /// Events that got an association, or another preferred event.
   package var associated: Int64 = 0
-  /// Events that lost their association.
   package var released: Int64 = 0
 
   /// An outcome with all counts 0.

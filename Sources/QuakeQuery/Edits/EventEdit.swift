@@ -57,7 +57,6 @@ public enum EditAction: Hashable, Sendable {
     }
   }
 
-  /// Whether it removes rows.
   var deletes: Bool {
     switch self {
     case .delete, .expire: true
@@ -90,7 +89,6 @@ public struct EventSelection: Hashable, Sendable {
 struct CodeList {
   private var bytes: [UInt8] = []
   private var position = 0
-  /// The number of codes.
   private(set) var count: Int64 = 0
   /// The number of codes that `next` has not returned.
   private(set) var left: Int64 = 0

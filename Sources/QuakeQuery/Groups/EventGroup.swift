@@ -309,7 +309,6 @@ public enum EventKey: Sendable, Hashable {
   case region
   /// The network (`net`).
   case network
-  /// The type of event.
   case type
   /// The status, as feeds spell it.
   case status
@@ -326,7 +325,6 @@ public enum EventKey: Sendable, Hashable {
 
   /// A value of the key.
   public enum Value: Sendable, Hashable {
-    /// A text.
     case text(String)
     /// The start of a day, an hour or a month.
     case time(Timestamp)
@@ -342,7 +340,6 @@ public enum EventKey: Sendable, Hashable {
     }
   }
 
-  /// Checks the width of classes.
   func check() throws(StoreError) {
     guard case .magnitude(let width) = self, !(width > 0 && width.isFinite) else { return }
     throw StoreError(

@@ -10,7 +10,6 @@ internal import QuakeModel
 package struct BatchRestore {
   private typealias Step = RestoreStatements.Step
 
-  /// One event of a restore.
   private struct Event {
     let code: String
     let step: Step

@@ -118,7 +118,6 @@ struct RestoreScope {
   }
 }
 
-/// Selects deleted events.
 enum DeletedSelection {
   /// The codes of the deleted events of a selection, whose conditions the events met when they were deleted,
   /// with the rows that they had superseded and that were deleted together with them. A selection that names

@@ -142,7 +142,6 @@ enum RestoreStatements {
     """
   }
 
-  /// Locks the rows of events.
   static func lock(_ codes: [String]) -> SQL {
     """
     select from quake.quake q where q.code = any (\(codes)::text[]) order by q.code collate "C" for update
@@ -321,7 +320,6 @@ enum RestoreStatements {
     "delete from quake.quake q where q.code = any (\(codes)::text[])"
   }
 
-  /// Removes the tombstones of events.
   static func forget(_ codes: [String]) -> SQL {
     "delete from quake.tombstone t where t.code = any (\(codes)::text[])"
   }

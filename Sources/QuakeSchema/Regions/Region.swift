@@ -17,7 +17,6 @@ package struct RegionFaults: Sendable {
 
 /// A database as a region, or as the centre of regions.
 package struct Region: Sendable {
-  /// The region's name.
   package let name: String
   package let isSubscribed: Bool
 

@@ -3,7 +3,6 @@ internal import QuakeModel
 
 /// Makes a database a region, or corrects what a region lacks.
 package struct RegionMaker {
-  /// What was done.
   package enum Outcome: Sendable, Equatable {
     /// The database has become a region; the copy has begun.
     case made

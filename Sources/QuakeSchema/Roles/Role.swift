@@ -15,7 +15,6 @@ package enum Role: String, CaseIterable, Sendable {
   /// Monitors: `quake-admin status`.
   case monitor
 
-  /// Its task, as a phrase.
   package var purpose: String {
     switch self {
     case .owner: "owns the schema and migrates"
@@ -68,7 +67,6 @@ package struct RoleNames: Sendable {
 /// They limit the effects of mistakes on other roles. They do not enforce anything: a session can change all
 /// of them except `temp_file_limit` and the connection limit.
 package struct RoleSettings: Sendable {
-  /// The most concurrent connections.
   package let connectionLimit: Int
   /// Settings of the role in this database, in the order in which they are set.
   package let settings: [(name: String, value: String)]

@@ -365,7 +365,6 @@ package struct RoleFinding: Sendable {
   package let kind: Kind
   /// The name of the role on the server, or `PUBLIC`.
   package let role: String
-  /// The difference, as a phrase.
   package let text: String
   /// The object; nil if the role itself differs.
   package let object: String?
@@ -383,6 +382,5 @@ package struct RoleFinding: Sendable {
   /// Whether `RoleMaker` corrects it. It leaves differences that need a superuser or a person's decision.
   package var isCorrectable: Bool { authority != .person && authority != .superuser }
 
-  /// The statement that corrects it.
   package var statement: String { RoleStatements.text(of: remedy) }
 }

@@ -16,7 +16,6 @@ package struct RoleMaker {
     package init() {}
   }
 
-  /// A statement to run.
   package struct Step: Sendable {
     let text: String
     /// The statement without secrets.

@@ -6,7 +6,6 @@ package struct RoleRemoval {
   /// The result or the plan of a removal.
   package struct Outcome: Sendable {
     package let statements: [String]
-    /// The dropped roles.
     package let removed: [String]
     /// Roles that `RoleMaker` did not create. They are kept, but lose their privileges here.
     package let kept: [String]

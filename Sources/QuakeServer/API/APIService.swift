@@ -105,7 +105,6 @@ struct TableWriter {
 
   private var isEmpty = true
 
-  /// Adds a row.
   mutating func add(_ event: EventRecord) throws {
     if !isEmpty { document.json.commaAndNewline() }
     isEmpty = false

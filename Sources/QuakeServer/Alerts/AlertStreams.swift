@@ -93,7 +93,6 @@ final class AlertStreams: Sendable {
     }
   }
 
-  /// There are new changes.
   func wake() { if count.load(ordering: .relaxed) > 0 { event.raise() } }
 
   /// Ends all streams between two messages, and waits until they have ended.

@@ -15,7 +15,6 @@ package struct AccessTokens: Sendable {
     entries = []
   }
 
-  /// Whether there are none.
   var isEmpty: Bool { entries.isEmpty }
 
   /// Tokens from texts `NAME:HASH`, where the hash is the SHA-256 of the token in hexadecimal digits, and the name
@@ -88,14 +87,10 @@ package struct AccessTokens: Sendable {
 
 /// A token is not of the form `NAME:HASH`. The message does not show it.
 package struct InvalidAccessToken: ExplainedError {
-  /// What failed.
   package private(set) var message = "a token is not of the form NAME:HASH"
-  /// The form.
   package let detail: String? = "The hash is the SHA-256 of the token, as 64 hexadecimal digits."
-  /// What to do.
   package let hint: String? =
     "Make one with: printf %s \"$TOKEN\" | sha256sum"
-  /// The operator's mistake.
   package let category = ErrorCategory.usage
 
   /// The same error with its place before the message.

@@ -6,7 +6,6 @@ import Synchronization
 ///
 /// Loopback addresses have none by default: a reverse proxy connects from there for everyone.
 package final class AddressLimits: Sendable {
-  /// The limits.
   package struct Settings: Sendable {
     /// The most connections of one address; 0: no limit.
     package var connections = 200
@@ -58,7 +57,6 @@ package final class AddressLimits: Sendable {
     }
   }
 
-  /// A connection has ended.
   func close(_ address: String) {
     guard settings.connections > 0, !isExempt(address) else { return }
     entries.withLock { entries in

@@ -2,7 +2,6 @@ import Basics
 import Glibc
 import Synchronization
 
-/// A connection of a client.
 final class ConnectionRecord: Sendable {
   struct State {
     /// Until when the client must have sent a whole request; nil while one is answered.
@@ -10,7 +9,6 @@ final class ConnectionRecord: Sendable {
     var hasSentRequest = false
     /// Whether the first line of a request has arrived, and not all of the request.
     var isWithinRequest = false
-    /// Whether the socket is open.
     var isOpen = true
   }
 

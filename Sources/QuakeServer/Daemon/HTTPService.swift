@@ -419,7 +419,6 @@ final class OpenConnections: Sendable {
 
 /// Reports requests to the access log, the log of failures and the metrics.
 struct RequestObserver: Sendable {
-  /// A request has ended.
   let completed: @Sendable (EventServer.AccessRecord) -> Void
   /// A handler has thrown an error whose cause the client's answer leaves out.
   let failed: @Sendable (Request, any Error) -> Void

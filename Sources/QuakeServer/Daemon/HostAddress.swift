@@ -196,9 +196,7 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
 
 /// The server cannot listen on its address.
 package struct ListenError: ExplainedError {
-  /// What failed.
   package let message: String
-  /// What to do.
   package let hint: String?
   /// What a caller can do about it.
   package let category: ErrorCategory

@@ -77,7 +77,6 @@ struct DocumentWriter {
     size = bytes.count
   }
 
-  /// Appends text.
   mutating func write(_ text: String) throws { try write(Array(text.utf8)) }
 
   consuming func finish() -> Document {
@@ -185,7 +184,6 @@ final class JSONDocument {
     try drainIfLarge()
   }
 
-  /// Ends the document.
   func finish() throws -> Document {
     json.newline()
     try drain(&json)

@@ -32,7 +32,6 @@ struct FDSNAnswer {
   /// The answer with the headers that USGS's service gives: a cache may keep it for a minute.
   func fresh(_ response: Response) -> Response { response.kept(forAMinuteFrom: now) }
 
-  /// The answer to a query.
   func response() throws -> Response {
     guard let id = query.eventID else { return try search() }
     guard let found = try find(id) else {

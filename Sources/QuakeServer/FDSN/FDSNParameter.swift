@@ -181,7 +181,6 @@ struct FDSNValue {
     return time
   }
 
-  /// A number in decimal digits.
   func double() throws(HTTPError) -> Double {
     let isDecimal = text.utf8.allSatisfy {
       (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0)
@@ -213,7 +212,6 @@ struct FDSNValue {
     }
   }
 
-  /// One of the parameter's choices.
   func choice() throws(HTTPError) -> String {
     guard parameter.choices.contains(text) else {
       throw Self.unknown(name, text, of: parameter.choices)
@@ -248,7 +246,6 @@ enum FDSNFormat: String, Sendable, CaseIterable {
   case kml
   case text
 
-  /// The format of the document.
   var export: ExportFormat {
     switch self {
     case .quakeml, .xml: .quakeml

@@ -3,7 +3,6 @@ import CommandLine
 import Postgres
 import QuakeModel
 
-/// An answer to a request.
 struct Response: Sendable {
   enum Body: Sendable {
     case empty
@@ -16,7 +15,6 @@ struct Response: Sendable {
     case upgrade(@Sendable (TakenSocket) -> Void)
   }
 
-  /// The HTTP status.
   var status: Int
   var headers: HeaderFields
   var body: Body

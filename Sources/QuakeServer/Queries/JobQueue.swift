@@ -14,7 +14,6 @@ final class JobQueue<Job: Sendable>: @unchecked Sendable {
     var waitingOfOwner = Int.max
   }
 
-  /// The jobs of one kind.
   private struct Line {
     var jobs = FairQueue<Job>()
     /// How many jobs of an owner have been taken and are not done.

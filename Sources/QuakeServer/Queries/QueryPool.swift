@@ -173,6 +173,5 @@ final class NewestToken: Sendable {
   /// The token; nil until the streams have connected to the database.
   var value: ChangeToken? { token.withLock { $0 } }
 
-  /// Sets the token.
   func update(_ newest: ChangeToken) { token.withLock { $0 = newest } }
 }

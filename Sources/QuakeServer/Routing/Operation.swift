@@ -1,6 +1,5 @@
 import QuakeModel
 
-/// The description of a route.
 struct Operation: Sendable {
   /// A name that no other route has, such as `listQuakes`.
   var id: String
@@ -56,7 +55,6 @@ struct Operation: Sendable {
     }
   }
 
-  /// The values of a parameter.
   enum Schema: Sendable {
     case string(pattern: String? = nil)
     case choice([String])
@@ -73,7 +71,6 @@ struct Operation: Sendable {
     case repeated(pattern: String)
   }
 
-  /// An answer by status.
   struct Answer: Sendable {
     var status: Int
     var summary: String

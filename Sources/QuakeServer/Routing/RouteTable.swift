@@ -1,6 +1,5 @@
 import Synchronization
 
-/// The routes of the server.
 final class RouteTable: Sendable {
   /// A route and the values of its placeholders. It is a class, because a request passes it on many times.
   final class Match: Sendable {
@@ -117,7 +116,6 @@ struct Route: Sendable {
   var handler: Handler
 }
 
-/// How a request is answered.
 enum Handler: Sendable {
   /// On the thread of the HTTP library: without a wait of any kind.
   case immediate(@Sendable (Request) throws -> Response)

@@ -53,7 +53,6 @@ final class ChangeHub: Sendable {
     self.report = report
   }
 
-  /// The state at the moment.
   var now: State { state.withLock { $0 } }
 
   func start() throws(ThreadError) {

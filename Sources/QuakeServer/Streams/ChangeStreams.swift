@@ -41,7 +41,6 @@ final class ChangeStreams: Sendable {
     self.report = report
   }
 
-  /// Starts the threads.
   func start() throws {
     try readers.start()
     try DetachedThread.start { self.serve() }
@@ -197,7 +196,6 @@ struct StreamOrder: Sendable {
   var filter = EventFilter()
   /// After how many changes the stream ends; the events of a snapshot do not count.
   var limit = Int64.max
-  /// The client's address.
   var client = ""
   /// A long poll: the stream ends when it has handed over what there is, or after this time without a change.
   var wait: Duration?

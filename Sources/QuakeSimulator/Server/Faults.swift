@@ -17,7 +17,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
   case half
 }
 
-/// A recurring fault.
 package struct ScheduledFault: Sendable {
   package var kind: FaultKind
   /// The number of answers for each faulty one: 1 (always) or more.

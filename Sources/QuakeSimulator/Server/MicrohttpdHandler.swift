@@ -117,7 +117,6 @@ struct Request: Sendable {
   var method: Method
   /// The path without the query, decoded.
   var path: String
-  /// The query in its order.
   var arguments: [Argument] = []
   var ifNoneMatch: String?
 

@@ -208,7 +208,6 @@ final class SimulatedService: Sendable {
   }
 }
 
-/// The FDSN event service.
 extension SimulatedService {
   private func query(_ request: Request, now: Int64, _ state: inout SimulatorState) -> Answer {
     let query: SimulatorQuery
@@ -252,7 +251,6 @@ extension SimulatedService {
     return FaultyAnswer.spoil(answer, fault, retryAfter: max(1, options.maxAge))
   }
 
-  /// The path and the query.
   private func target(of request: Request) -> String {
     let arguments = request.arguments.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
     return request.path + (arguments.isEmpty ? "" : "?" + arguments)

@@ -39,7 +39,6 @@ final class MQTTConnection: @unchecked Sendable {
     var needsOlderVersion = false
   }
 
-  /// What becomes of the connection.
   enum State: Hashable, Sendable {
     case connecting
     /// The broker has accepted it.
@@ -74,7 +73,6 @@ final class MQTTConnection: @unchecked Sendable {
   private var awaited: Set<Int32> = []
   private var outcomes: [Int32: Failure?] = [:]
 
-  /// Begins to connect.
   init(_ options: Options) throws(Mosquitto.Problem) {
     try Mosquitto.load()
     self.options = options

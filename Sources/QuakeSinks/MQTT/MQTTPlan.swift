@@ -25,7 +25,6 @@ package struct MQTTPlan: SinkPlan {
   package var certificateAuthorityFile: String?
   /// By default `quake-` and the consumer's name.
   package var clientID: String?
-  /// The id at the broker.
   package var client: String { clientID ?? "quake-\(consumer)" }
   /// How long an attempt may take.
   package var timeout = Duration.seconds(30)
@@ -123,7 +122,6 @@ package struct MQTTCredentials: Hashable, Sendable {
   /// The most bytes of a file.
   package static let longest = 4096
 
-  /// A text that is none.
   package struct Invalid: Error {
     /// What was expected instead.
     package let expected: String

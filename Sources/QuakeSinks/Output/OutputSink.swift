@@ -96,7 +96,6 @@ private final class OutputAttempt: DeliveryAttempt {
 
 /// How messages are written to standard output.
 package struct OutputPlan: SinkPlan {
-  /// How a line is written.
   package var form = MessageForm.json(nil)
   /// The descriptor; tests choose another one.
   package var descriptor: Int32 = 1

@@ -74,7 +74,6 @@ final class WebhookSink: Sink {
 /// How messages are posted to a receiver.
 package struct WebhookPlan: SinkPlan {
   package let url: ReceiverURL
-  /// How messages are written.
   package var form = MessageForm.json(nil)
   /// Whether the body is an array, also of a single message: a consumer with batches.
   package var isBatch = false

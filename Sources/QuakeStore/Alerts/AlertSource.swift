@@ -180,7 +180,6 @@ final class AlertSession {
   func pause() { follower.pause() }
 }
 
-/// Alerts about earthquakes.
 extension QuakeDatabase {
   /// What a rule tells of earthquakes, as it is committed, without an end: one conversation for each earthquake,
   /// which is opened, updated, retracted and closed.

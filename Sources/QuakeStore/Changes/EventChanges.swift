@@ -4,7 +4,6 @@ public import QuakeModel
 public import QuakeQuery
 internal import QuakeSchema
 
-/// Changes as they are committed.
 extension QuakeDatabase {
   /// The newest token; `beginning` if nothing has ever changed.
   ///

@@ -3,7 +3,6 @@ internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery
 
-/// Live lists.
 extension QuakeDatabase {
   /// The list of a query, kept up to date: all of it, or the window that `limit`, `after` and `offset` cut out.
   ///

@@ -4,7 +4,6 @@ internal import QuakeQuery
 /// Events in an order, and the index of each of them.
 struct LiveList {
   private let order: ListOrder
-  /// The events in their order.
   private(set) var events: [EventRecord] = []
   /// The sort key of each event in the list, by its code.
   private var keys: [EventCode: ListOrder.Key] = [:]
@@ -81,7 +80,6 @@ struct LiveList {
 
   // MARK: - Changing
 
-  /// An event to insert.
   private struct Addition {
     var event: EventRecord
     var sortKey: SortKey

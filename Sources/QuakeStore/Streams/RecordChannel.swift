@@ -19,7 +19,6 @@ package final class RecordChannel: Sendable {
   private let state = Mutex(State())
   private let wake: WakeEvent
 
-  /// An empty channel.
   package init() throws(DescriptorFailure) {
     wake = try WakeEvent()
   }

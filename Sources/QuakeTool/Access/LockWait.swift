@@ -83,14 +83,12 @@ struct LockWait {
     return "waiting\(duration ?? "") for \(object)"
   }
 
-  /// The holders of the lock.
   var detail: String {
     guard let holder else { return "The holder of the lock could not be determined." }
     let more = holderCount > 1 ? ", and by \(holderCount - 1) more" : ""
     return "Held by \(holder.words)\(more)."
   }
 
-  /// What to do about it.
   var hint: String {
     guard let holder else { return "It continues when the lock is free." }
     guard let process = holder.processID else {

@@ -29,7 +29,6 @@ final class LockWaits {
     self.diagnostics = diagnostics
   }
 
-  /// Starts to watch a connection.
   func lookAfter(_ connection: Connection) {
     settings.address = connection.address
     connection.watch = StatementWatch(

@@ -4,7 +4,6 @@ package import QuakeQuery
 
 /// The options of queries of the events, and the query made from them.
 package enum EventQueryOptions {
-  /// The point of the history.
   package static let asOf = Option.value(
     "as-of", "TOKEN|NUMBER|TIME",
     help: "the events just after this transaction, or at this time, such as yesterday or 2 h ago")
@@ -26,7 +25,6 @@ package enum EventQueryOptions {
     .flag("all", help: "the same as --superseded --withdrawn"),
   ]
 
-  /// The order.
   package static let sort = Option.value(
     "sort", "COLUMN[:asc|:desc],...", repeatable: true, default: "time:desc",
     completion: .found(or: EventColumn.allCases.map(\.name)),

@@ -4,7 +4,6 @@ package import QuakeModel
 
 /// The options that select events and changes, and the filter made from them.
 package enum FilterOptions {
-  /// Options that select events.
   package static let events: [Option] =
     [
       .value("code", "CODE,...", repeatable: true, help: "events with these codes"),

@@ -79,7 +79,6 @@ package struct ServerFigures {
     disk = try Self.disk(over: connection)
   }
 
-  /// The slots by name.
   package static func slots(over connection: Connection) throws(PostgresError) -> [Slot] {
     try connection.rows(
       """
@@ -192,7 +191,6 @@ package struct ServerFigures {
 }
 
 extension ServerFigures.Region {
-  /// Writes the region's metrics.
   package func write(to metrics: inout PrometheusText) {
     let labels: KeyValuePairs = ["region": name]
     metrics.gauge(

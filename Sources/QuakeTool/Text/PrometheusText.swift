@@ -8,7 +8,6 @@ package struct PrometheusText {
     case histogram
   }
 
-  /// One value of a metric.
   package struct Sample {
     let labels: [(String, String)]
     let value: Double
@@ -25,7 +24,6 @@ package struct PrometheusText {
 
   package init() {}
 
-  /// Begins a metric.
   package mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }

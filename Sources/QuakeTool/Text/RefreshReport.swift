@@ -59,7 +59,6 @@ package struct RefreshReport {
     }
   }
 
-  /// One JSON object.
   package func write(to json: inout JSONWriter) { json.refresh(feed, request: request) }
 }
 

@@ -44,7 +44,6 @@ struct AssociationOutput {
       text: { $0.map(Self.line(of:)).joined() })
   }
 
-  /// Prints the settings.
   func write(_ settings: AssociationSettings) throws {
     try output.write(
       [settings], isJSON: isJSON, members: Self.members(of:to:),

@@ -190,7 +190,6 @@ extension DoctorCheck {
       ? .problem(found, next) : age > 500_000_000 ? .warning(found, next) : .ok(found)
   }
 
-  /// Feeds, workers and watchers.
   private static let health = DoctorCheck("feeds and watchers") { patient in
     let report = try patient.report.get()
     guard let store = report.store else {

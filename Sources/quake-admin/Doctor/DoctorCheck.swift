@@ -10,7 +10,6 @@ struct DoctorCheck: Sendable {
   let name: String
   let examine: @Sendable (Patient) throws -> Finding
 
-  /// The database that is examined.
   struct Patient {
     let connection: Connection
     /// Opens another connection to it.

@@ -41,7 +41,6 @@ enum DoctorCommand {
         .schema, "the schema is missing, older, newer or modified; the other checks are printed"),
     ])
 
-  /// A line of the output.
   struct Line {
     let check: String
     let finding: DoctorCheck.Finding

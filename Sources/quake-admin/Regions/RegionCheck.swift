@@ -5,7 +5,6 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// What "quake-admin region check" examines.
 struct RegionCheck {
   private typealias Finding = DoctorCheck.Finding
 

@@ -62,7 +62,6 @@ final class BackfillOutput {
     try write(json)
   }
 
-  /// Reports the totals.
   func end(
     _ backfill: Backfill, _ report: ImportReport, members: (inout JSONWriter) -> Void = { _ in }
   ) throws {

@@ -16,7 +16,6 @@ struct ImportSettings {
   let generated: Timestamp?
   /// The data centre of FDSN text; nil: the URL tells.
   let centre: DataCentre?
-  /// The options of HTTP requests.
   let clientOptions: FeedClient.Options
   /// The most bytes of any body, if the user has set a limit.
   private let maximumBody: Int?
@@ -71,7 +70,6 @@ struct ImportSettings {
     return centre
   }
 
-  /// How to read a feed.
   func readerOptions(for reference: FeedReference) -> FeedReader.Options {
     var options = FeedReader.Options()
     options.strict = isStrict

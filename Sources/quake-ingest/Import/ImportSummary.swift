@@ -11,7 +11,6 @@ struct ImportSummary {
   let report: ImportReport
   let elapsed: Duration
 
-  /// One line.
   var text: String {
     if let quarantine = report.quarantine {
       return "\(options.feed): quarantined as \(quarantine.reason.rawValue): \(quarantine.detail)"
@@ -91,7 +90,6 @@ struct ImportSummary {
     ]
   }
 
-  /// One JSON object.
   func write(to json: inout JSONWriter) {
     json.object { json in
       json.member("source", options.source)

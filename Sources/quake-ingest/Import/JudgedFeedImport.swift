@@ -9,12 +9,10 @@ import QuakeTool
 /// Imports the present snapshot of a feed and judges it. A bad one goes into quarantine, with its body.
 struct JudgedFeedImport {
   let connection: Connection
-  /// How to read the feed.
   let reading: FeedReader.Options
   /// Called now and then.
   var progress: () -> Void = {}
 
-  /// The result of an import.
   enum Outcome {
     /// The snapshot was applied, or is in quarantine: the report says which.
     case imported(ImportSummary, response: FeedResponse?)

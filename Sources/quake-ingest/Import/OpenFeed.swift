@@ -97,7 +97,6 @@ final class FeedFetcher {
   /// The most bytes of a body, before and after decompression.
   let maximumBytes: Int
 
-  /// A fetcher with these settings.
   init(_ settings: ImportSettings) {
     let progress = progress
     var options = settings.clientOptions

@@ -93,7 +93,6 @@ struct FeedText {
 
 /// The parameters with which the service of a section selects events, from its URL and its keys. They must leave some.
 struct FeedConditions {
-  /// The numbers, with their limits.
   private static let numbers: [String: ClosedRange<Double>?] = [
     "minmagnitude": nil, "maxmagnitude": nil, "mindepth": nil, "maxdepth": nil,
     "minlatitude": -90...90, "maxlatitude": -90...90, "latitude": -90...90,

@@ -10,7 +10,6 @@ import QuakeWorker
 /// A feed that a worker polls, or for which it is the standby. It knows when its next poll is due, imports what it
 /// has polled, and records the result for all workers and for the requests of a refresh.
 final class PolledFeed {
-  /// A poll in progress.
   private struct Poll {
     /// The state of the feed when the poll began. It stays valid, because only the holder of the feed's lock
     /// changes it.

@@ -125,7 +125,6 @@ struct GroupPlot {
     if case .magnitude = key { column == nil } else { false }
   }
 
-  /// What is drawn.
   private var name: String {
     column.map { "average \($0.name)" }
       ?? (isCumulative ? "events of each class and above" : "events")

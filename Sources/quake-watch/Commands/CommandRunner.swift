@@ -221,7 +221,6 @@ final class CommandWait {
   }
 }
 
-/// A handler that runs commands.
 protocol CommandHandler: ChangeHandler, AnyObject {
   /// Waits for the commands, and tells when one blocks everything else for long.
   var wait: CommandWait { get }

@@ -69,7 +69,6 @@ struct ExecOptions {
 ///
 /// A variable without a value is unset, even if this program was started with a variable of that name.
 struct CommandVariables {
-  /// Their descriptions in the help.
   static let help: [Command.Variable] = [
     .init("QUAKE_TOKEN, QUAKE_POSITION, QUAKE_OP", "set for commands: they identify the change"),
     .init("QUAKE_CODE", "set for commands: the event's code, which may begin with a dash"),

@@ -27,7 +27,6 @@ final class CatchUp {
 /// Reads the history for consumers that are behind, on a thread and over a connection of its own: a server that answers
 /// late there, or never, delays nobody else.
 final class CatchUpReader: Sendable {
-  /// What the main thread wants.
   private enum Request: Sendable {
     /// The next page of a group, which begins after the cursor if it has not read yet.
     case page(of: Int, after: HistoryCursor)
@@ -74,7 +73,6 @@ final class CatchUpReader: Sendable {
 
   // MARK: - The thread
 
-  /// What the thread has.
   private struct Work {
     var connection: Connection?
     var readers: [Int: HistoryReader] = [:]

@@ -7,7 +7,6 @@ import QuakeModel
 
 /// A consumer on the main thread: how far it has read, and what it makes of the changes.
 final class Consumer {
-  /// How it gets the history.
   enum Place {
     /// With the newest changes.
     case current

@@ -26,7 +26,6 @@ final class ConsumerLoop {
   let answers: Mailbox<SenderReport>
   private let wake: AnyDescriptor
 
-  /// What the configuration file has.
   var configurations: [ConsumerConfiguration]
   var consumers: [String: Consumer] = [:]
   var byKey: [ConsumerKey: Consumer] = [:]
@@ -280,6 +279,5 @@ final class ConsumerLoop {
     }
   }
 
-  /// The sender has ended.
   func noteEnd() { isSending = false }
 }

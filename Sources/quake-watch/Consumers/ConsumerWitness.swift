@@ -16,7 +16,6 @@ final class ConsumerWitness {
   private var keeper: WitnessKeeper?
   /// When the store was created, which tells it from others.
   private var store: Timestamp?
-  /// Whether the file lacks something.
   private(set) var isPending = false
   /// When to write again after a failure.
   private var again = Deadline(after: .zero)
@@ -95,7 +94,6 @@ final class ConsumerWitness {
     if isPending, again.hasPassed, keeper?.isDue != false { try write() }
   }
 
-  /// Writes what the file lacks.
   func write() throws {
     guard isPending, let keeper, let store else {
       isPending = false

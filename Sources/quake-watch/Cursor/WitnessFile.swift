@@ -45,7 +45,6 @@ struct WitnessFile {
     return text.witness
   }
 
-  /// Replaces the file.
   func save(_ witness: Witness) throws {
     do throws(AtomicFile.SystemError) {
       try AtomicFile(path).write(Array("\(WitnessText(witness, of: name))".utf8))

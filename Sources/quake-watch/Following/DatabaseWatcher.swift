@@ -148,7 +148,6 @@ final class DatabaseSource: ChangeSource {
     self.follower = follower
   }
 
-  /// Takes a connection.
   func connect(over connection: Connection) throws(PostgresError) {
     self.connection = connection
     try follower.connect(over: connection)

@@ -127,7 +127,6 @@ extension csj_element {
 }
 
 extension csj_member {
-  /// The member's name.
   var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: key, count: key_count) }
 
   /// Whether the member has this name.
@@ -147,7 +146,6 @@ struct JSONMembers: Sequence, IteratorProtocol {
   }
 }
 
-/// The elements of an array.
 struct JSONElements: Sequence, IteratorProtocol {
   var cursor: csj_cursor
 

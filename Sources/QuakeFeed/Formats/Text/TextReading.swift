@@ -90,7 +90,6 @@ extension InputBuffer {
   }
 }
 
-/// Parses decimal numbers of CSV.
 enum DecimalNumber {
   /// The powers of ten that a double represents exactly.
   private static let powers: [Double] = [

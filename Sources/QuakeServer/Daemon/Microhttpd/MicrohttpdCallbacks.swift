@@ -21,7 +21,6 @@ private func text(of address: UnsafePointer<sockaddr>) -> String {
     String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
 }
 
-/// Whether a client may connect.
 func acceptConnection(
   _ closure: UnsafeMutableRawPointer?, _ address: UnsafePointer<sockaddr>?, _: socklen_t
 ) -> MHD_Result {
@@ -282,7 +281,6 @@ private func answer(
   return queue(exchange, on: connection, context)
 }
 
-/// Hands the answer to libmicrohttpd.
 private func queue(
   _ exchange: Exchange, on connection: OpaquePointer, _ context: MicrohttpdContext
 ) -> MHD_Result {

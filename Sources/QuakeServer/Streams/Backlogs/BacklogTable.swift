@@ -8,7 +8,6 @@ struct BacklogTable {
     var slot: Int
     var generation: UInt32
 
-    /// Whether the client still waits.
     func isThere(_ clients: [StreamClient]) -> Bool {
       clients[slot].phase == .waiting && clients[slot].generation == generation
     }

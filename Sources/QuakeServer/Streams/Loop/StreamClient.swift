@@ -165,7 +165,6 @@ final class StreamMailbox: Sendable {
     }
   }
 
-  /// Refuses further messages.
   func closeForever() {
     state.withLock { $0.isClosed = true }
     for message in take() {

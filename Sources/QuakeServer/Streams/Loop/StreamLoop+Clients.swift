@@ -3,7 +3,6 @@ import CLinux
 import Glibc
 import QuakeModel
 
-/// Adding and ending clients.
 extension StreamLoop {
   func add(_ order: StreamOrder, _ socket: TakenSocket) {
     guard takesClients else { return socket.end() }

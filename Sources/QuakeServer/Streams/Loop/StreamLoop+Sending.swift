@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 import QuakeModel
 
-/// Sending to a client.
 extension StreamLoop {
   /// The most bytes for a client before the others have their turn.
   private static let quantum = 1 << 20

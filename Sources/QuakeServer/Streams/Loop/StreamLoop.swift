@@ -43,7 +43,6 @@ final class StreamLoop {
   private var nextBeat: Int64 = 0
   private var nextTick: Int64 = 0
   var longPolls = 0
-  /// Whether new clients are taken.
   var takesClients = true
   /// When streams are cut in the middle of an event; nil before they are to end.
   var cutoff: Int64?

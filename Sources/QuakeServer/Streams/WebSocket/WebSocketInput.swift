@@ -100,7 +100,6 @@ struct WebSocketFrame {
     var bytes: [UInt8] = []
   }
 
-  /// The frame with a message.
   static func encode(_ message: UnsafeRawBufferPointer, _ kind: Kind) -> [UInt8] {
     let output = Output()
     output.bytes.reserveCapacity(message.count + 10)

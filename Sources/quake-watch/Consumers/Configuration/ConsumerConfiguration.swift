@@ -45,7 +45,6 @@ struct ConsumerConfiguration: Sendable {
 }
 
 extension ConsumerConfiguration {
-  /// The keys of a section.
   static let keys: [Option] =
     AlertKeys.options + SinkKeys.options + MQTTKeys.options + [
       .value("at-once", "N", default: "8", help: "attempts under way; of commands 1"),

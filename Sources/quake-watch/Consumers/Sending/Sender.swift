@@ -26,7 +26,6 @@ final class Sender {
     self.reports = reports
   }
 
-  /// Starts the thread.
   static func start(
     commands: Mailbox<SenderCommand>, reports: Mailbox<SenderReport>
   ) throws {
@@ -105,7 +104,6 @@ typealias ConsumerKey = Int
 
 /// What the main thread tells the sender.
 enum SenderCommand: Sendable {
-  /// Begins a consumer.
   case add(ConsumerKey, any SinkPlan, DeliveryQueue.Settings, isPaused: Bool)
   /// Replaces a consumer's sink, if one is given, and its limits. Attempts under way go on.
   case change(ConsumerKey, (any SinkPlan)?, DeliveryQueue.Settings)
