@@ -18,6 +18,8 @@ enum Scenario {
       Signals.install()
       Signals.restoreDefaults()
       raise(SIGTERM)
+    case "hang-up-twice": hangUp(ignored: false)
+    case "hang-up-ignored": hangUp(ignored: true)
     case "environment":
       let values = ["COMMAND_LINE_TEST", "COMMAND_LINE_NONE"].map { Environment.value($0) }
       exit(values == ["", nil] ? 7 : 1)
@@ -30,6 +32,13 @@ enum Scenario {
     raise(SIGTERM)
     guard Signals.stopRequested, Signals.stopSignalNumber == SIGTERM else { exit(1) }
     raise(SIGINT)
+  }
+
+  private static func hangUp(ignored: Bool) {
+    if ignored { signal(SIGHUP, SIG_IGN) }
+    Signals.install()
+    for _ in 0..<2 { raise(SIGHUP) }
+    exit(Signals.stopSignalNumber == (ignored ? nil : SIGHUP) ? 7 : 1)
   }
 
   private static func wake() {

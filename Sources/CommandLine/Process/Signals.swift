@@ -5,7 +5,8 @@ import Synchronization
 /// Turns signals into flags that a loop can check, and wakes poll(2).
 ///
 /// The first SIGINT or SIGTERM asks the program to finish the work in progress; the second one ends the
-/// process at once with status 128 + the signal's number.
+/// process at once with status 128 + the signal's number. So does a terminal that is closed (SIGHUP), unless the program
+/// was started with `nohup` or takes the signal for a request to read its configuration.
 package enum Signals {
   /// Installs a handler for SIGHUP, which asks the program to read its configuration anew. It does not wake what waits
   /// for `wakeDescriptor`: work in hand goes on to its end.
@@ -30,6 +31,9 @@ package enum Signals {
     openPipe(wakeReadEnd, wakeWriteEnd)
     handle(SIGINT, with: stopHandler)
     handle(SIGTERM, with: stopHandler)
+    var current = sigaction()
+    sigaction(SIGHUP, nil, &current)
+    if current.__sigaction_handler.sa_handler == nil { handle(SIGHUP, with: hangUpHandler) }
   }
 
   /// Ignores SIGPIPE and SIGXFSZ, so that writing to a closed pipe, or more to a file than its limit allows, is an error
@@ -45,7 +49,7 @@ package enum Signals {
     for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
   }
 
-  /// Whether SIGINT or SIGTERM has arrived.
+  /// Whether a signal has asked to stop.
   package static var stopRequested: Bool { stopSignalNumber != nil }
 
   /// The signal that requested the stop, if any.
@@ -135,6 +139,12 @@ let stopHandler: @convention(c) (Int32) -> Void = { signal in
   let (isFirst, _) = stopSignal.compareExchange(
     expected: 0, desired: signal, ordering: .sequentiallyConsistent)
   if !isFirst { _exit(128 + signal) }
+  wake(wakeWriteEnd)
+}
+
+/// Both the system and the shell of a closed terminal may send one, so the second does not end the process.
+let hangUpHandler: @convention(c) (Int32) -> Void = { signal in
+  _ = stopSignal.compareExchange(expected: 0, desired: signal, ordering: .sequentiallyConsistent)
   wake(wakeWriteEnd)
 }
 

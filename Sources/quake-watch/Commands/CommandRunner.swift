@@ -209,11 +209,12 @@ final class CommandWait {
     }
   }
 
-  /// Whether a command ended because this program is being stopped: the service manager signals every
-  /// process, and the command may get the signal first.
+  /// Whether a command ended because this program is being stopped: the service manager and a closed
+  /// terminal signal every process, and the command may get the signal first.
   func isInterruption(_ ending: ChildProcess.Ending) -> Bool {
     switch ending {
-    case .signalled(SIGTERM), .signalled(SIGINT), .exited(128 + SIGTERM), .exited(128 + SIGINT):
+    case .signalled(SIGTERM), .signalled(SIGINT), .signalled(SIGHUP),
+      .exited(128 + SIGTERM), .exited(128 + SIGINT), .exited(128 + SIGHUP):
       if !Signals.stopRequested { _ = Signals.wait(timeout: .milliseconds(200)) }
       return Signals.stopRequested
     default: return false

@@ -104,6 +104,7 @@ extension TerminalTests {
     arguments: [
       ("int-after-term", .exited(130)), ("term-twice", .exited(143)), ("wake", .exited(7)),
       ("readable", .exited(7)), ("defaults", .signalled(SIGTERM)),
+      ("hang-up-twice", .exited(7)), ("hang-up-ignored", .exited(7)),
     ] as [(String, ChildProcess.Ending)])
   func eachScenarioOfSignalsEndsAsExpected(name: String, ending: ChildProcess.Ending) throws {
     var process = ChildProcess(try Self.probe(), [name])
