@@ -217,6 +217,7 @@ wheel: build ## make a Python wheel, for machines on which nobody can become roo
 
 .PHONY: test-packages
 test-packages: build ## try the packages on fresh machines of Debian 12 and 13 (as root, with Debian's mirror and PyPI)
+	deploy/setup.sh debootstrap systemd-container
 	deploy/packages/tarball.sh
 	deploy/packages/deb.sh
 	deploy/packages/wheel.sh

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs the missing Debian packages that Quake needs, as root or with sudo. Otherwise prints the command
-# that does, and fails.
+# Installs the missing Debian packages that Quake needs, and those that are named, as root or with sudo. Otherwise prints
+# the command that does, and fails.
+#   setup.sh [PACKAGE...]
 set -euo pipefail
 
 packages=(libpq-dev libcurl4-openssl-dev libsimdjson-dev libmicrohttpd-dev libinih-dev libexpat1-dev
-  libssl-dev libwslay-dev libzstd-dev zlib1g-dev pkg-config postgresql openssl time)
+  libssl-dev libwslay-dev libzstd-dev zlib1g-dev pkg-config postgresql openssl time "$@")
 
 if ! command -v swift >/dev/null; then
   echo "could not find the program \"swift\"" >&2
