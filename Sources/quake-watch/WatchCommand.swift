@@ -24,6 +24,10 @@ struct WatchCommand {
       With --exec or --exec-batch it prints nothing: it runs a command, and a change is handled when its \
       command has exited with status 0. The values in a command's environment come from feeds and \
       writers: put them in double quotes, and never pass them to anything that parses them as code.
+
+      "quake-watch run" delivers changes and alerts to the webhooks, brokers and commands of a configuration file, and \
+      "quake-watch rehearse" tries that file on the past. "quake-watch run --help" and "quake-watch rehearse --help" \
+      say how.
       """,
     version: productVersion,
     options: [

@@ -53,8 +53,11 @@ package struct ConsumerStatus: Sendable {
   /// How long a process may be silent that runs a consumer. It shows that it runs every 10 s.
   package static let longestSilence = Duration.seconds(60)
 
-  /// Whether a process has run it within `longestSilence`.
+  /// Whether a process has run it, or its client has acknowledged something, within `longestSilence`.
   package var isRun: Bool { age(of: cursor.seenAt) <= Self.longestSilence }
+
+  /// Whether its receiver asks a server for its changes, and shows that it runs with each acknowledgement.
+  package var isRemote: Bool { sink.hasPrefix(RemoteConsumer.sinkPrefix) }
 
   /// Whether the last attempt failed.
   package var isFailing: Bool {

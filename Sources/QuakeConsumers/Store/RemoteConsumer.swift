@@ -4,7 +4,8 @@ package import QuakeModel
 
 /// A consumer whose receiver asks a server for the changes over HTTP, and acknowledges what it has handled.
 ///
-/// It owes nothing in the database: its cursor is the last acknowledged place. The name in the database begins with that
+/// One of changes owes nothing in the database: its cursor is the last acknowledged place. One of conversations owes its
+/// messages until they are acknowledged. The name in the database begins with that
 /// of the token, so that nobody takes a consumer of another token.
 package struct RemoteConsumer: Sendable {
   /// The name in the database.
@@ -45,7 +46,8 @@ package struct RemoteConsumer: Sendable {
   }
 
   /// For people; it also tells this kind of consumer from others.
-  private var sink: String { "clients over HTTP with the token \(owner)" }
+  private var sink: String { Self.sinkPrefix + owner }
+  package static let sinkPrefix = "clients over HTTP with the token "
 
   /// A consumer as the database has it.
   package struct State: Hashable, Sendable {

@@ -18,8 +18,8 @@ extension APIService {
         "getStatus", "the health of feeds, workers, watchers and the database", tag: "operation",
         description: """
           What `quake-admin status --json` prints, with its usual limits. `ok` is false if there is a \
-          problem; `problems` names each. Database roles, process ids and addresses are null without a token \
-          of `--audit-token`.
+          problem; `problems` names each. Database roles, process ids, addresses, folders and the consumers, also \
+          their problems, are left out without a token of `--audit-token`.
           """,
         parameters: APIParameters.describe(Self.statusOptions),
         answers: [.json(200, "The status.", "Status")]),

@@ -247,8 +247,8 @@ struct ConsumerService: Sendable {
       "acknowledge", "note that everything up to a cursor has been handled", tag: "consumers",
       description: """
         It also shows that a client runs. The cursor is the id of an event of the stream, also of a heartbeat, so that \
-        the place also moves while no change passes the filter; with alert=true, the id of a message. It only moves forward: an earlier cursor changes nothing. The answer has the \
-        cursor that is stored now, and comes when it is on the disk. `paused_at` is not null while the consumer is \
+        the place also moves while no change passes the filter; with alert=true, the id of a message. It only moves \
+        forward: an earlier cursor changes nothing. The answer has the cursor that is stored now, and comes when it is on the disk. `paused_at` is not null while the consumer is \
         paused: then stop to follow, and ask again from time to time.
         """,
       parameters: [name] + APIParameters.describe(acknowledgeOptions),
@@ -256,7 +256,10 @@ struct ConsumerService: Sendable {
         .json(200, "The consumer.", "Consumer"),
         .init(
           400, "The parameter cursor is no cursor of this consumer.", [APIService.problem],
-          schema: "Problem"), unknown, lost,
+          schema: "Problem"),
+        .init(
+          404, "The token has no consumer of this name, or the history has no such cursor.",
+          [APIService.problem], schema: "Problem"), lost,
         .init(
           410, "The history at the cursor was purged.", [APIService.problem], schema: "Problem"),
       ] + refusals),

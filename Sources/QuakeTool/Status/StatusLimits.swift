@@ -138,12 +138,22 @@ package struct StatusLimits: Sendable {
         """)
   }
 
+  /// Whether a feed whose last poll succeeded is not due yet, or has been due for less than the limit allows: its server
+  /// may ask for a longer pause than the interval.
+  private func isOnSchedule(_ feed: StoreStatus.Feed, in store: StoreStatus) -> Bool {
+    guard feedLag == nil, feed.failures == 0, let due = feed.nextDue, let interval = feed.interval
+    else { return false }
+    return store.age(of: due) < limit(for: feed) - Duration(lag: interval)
+  }
+
   private func lateness(of feed: StoreStatus.Feed, in store: StoreStatus) -> Problem? {
     let words: String
     if let lag = store.lag(of: feed) {
       // The interval is that of a worker which polls until it is stopped.
       let isPolledOnce = !feed.isHeld && feed.endedAt != nil && feedLag == nil && feed.failures == 0
-      guard lag > limit(for: feed), !isPolledOnce else { return nil }
+      guard lag > limit(for: feed), !isPolledOnce, !isOnSchedule(feed, in: store) else {
+        return nil
+      }
       words = "has not been polled successfully for \(Readable.duration(lag))"
     } else {
       words = "has never been polled successfully"
@@ -225,10 +235,12 @@ extension StatusLimits {
       let silence = Readable.duration(consumer.age(of: consumer.cursor.seenAt))
       problems.append(
         Problem(
-          message: "no process has run consumer \(consumer.name) for \(silence)",
+          message: consumer.isRemote
+            ? "the client of consumer \(consumer.name) has acknowledged nothing for \(silence)"
+            : "no process has run consumer \(consumer.name) for \(silence)",
           hint: """
-            Start "quake-watch run" with its configuration. "quake-admin consumers remove" removes one that is no \
-            longer used.
+            \(consumer.isRemote ? "Start its client." : "Start \"quake-watch run\" with its configuration.") \
+            "quake-admin consumers remove" removes one that is no longer used.
             """))
     }
     if consumer.parked > 0 {

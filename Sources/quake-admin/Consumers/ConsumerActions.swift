@@ -82,7 +82,7 @@ struct ConsumerActions {
         """
     }
     if rewind.dropped > 0 {
-      text += "; \(Readable.count(rewind.dropped, "owed message")) of later changes deleted"
+      text += "; \(Readable.count(rewind.dropped, "message")) of later changes deleted"
     }
     return text
   }
@@ -170,9 +170,13 @@ struct ConsumerActions {
 
   private func warnIfNotRun(_ consumer: ConsumerStatus) {
     guard !consumer.isRun else { return }
+    let (problem, start) =
+      consumer.isRemote
+      ? ("no client follows", "its client asks for its changes")
+      : ("no process runs", "\"quake-watch run\" has started with its configuration")
     diagnostics.warning(
-      "no process runs consumer \"\(consumer.name)\", which was last seen at \(consumer.cursor.seenAt.text)",
-      hint: "It goes on when \"quake-watch run\" has started with its configuration.")
+      "\(problem) consumer \"\(consumer.name)\", which was last seen at \(consumer.cursor.seenAt.text)",
+      hint: "It goes on when \(start).")
   }
 
   private static func unknown(_ name: String, among known: [String]) -> StoreError {

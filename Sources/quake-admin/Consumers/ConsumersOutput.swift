@@ -93,7 +93,7 @@ enum ConsumersOutput {
     list.add("parked", Readable.count(Int(consumer.parked)))
     list.add(
       "delivered",
-      "\(Readable.count(Int(consumer.delivered))), \(Readable.decimal(consumer.rate)) an hour of late"
+      "\(Readable.count(Int(consumer.delivered))), \(Readable.decimal(consumer.rate)) an hour at present"
     )
     if consumer.heldBack > 0 { list.add("held back", Readable.count(Int(consumer.heldBack))) }
     list.add("last delivery", consumer.deliveredAt.map(when) ?? "none")
@@ -102,7 +102,8 @@ enum ConsumersOutput {
     list.add("role", consumer.role ?? "the next that uses it")
     list.add("since", when(consumer.madeAt))
     list.add("last moved", when(cursor.movedAt))
-    list.add("last seen", when(cursor.seenAt) + (consumer.isRun ? "" : ": no process runs it"))
+    let silence = consumer.isRemote ? ": no client follows it" : ": no process runs it"
+    list.add("last seen", when(cursor.seenAt) + (consumer.isRun ? "" : silence))
     return list.text
   }
 
@@ -128,7 +129,7 @@ enum ConsumersOutput {
     }
     let others = consumer.owed + consumer.parked - Int64(messages.count)
     if others > 0 {
-      list.add(paragraph: "and \(Readable.count(others, "other message")); see --limit")
+      list.add(paragraph: "and \(Readable.count(others, "message")) more; see --limit")
     }
     return list.text
   }

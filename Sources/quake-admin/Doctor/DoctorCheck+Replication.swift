@@ -48,7 +48,7 @@ extension DoctorCheck {
 
   private static func standbys(of patient: Patient) throws -> Finding {
     let standbys = try ServerFigures.standbys(over: patient.connection)
-    let count = Readable.count(standbys.count, "standby server")
+    let count = Readable.count(standbys.count, "standby")
     if !standbys.isEmpty, try !patient.seesSessions() {
       return .unseen("how far \(count) may be behind", seeing(patient))
     }

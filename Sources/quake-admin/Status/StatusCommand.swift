@@ -28,7 +28,9 @@ struct StatusCommand {
         completion: .found(by: CompleteCommand.line("feeds")),
         help: "feed to report"),
       .value(
-        "max-lag", "DURATION", default: "three times its interval, at least 1m",
+        "max-lag", "DURATION",
+        default:
+          "three times its interval, at least 1m, or longer if its server asks for longer pauses",
         help: "longest time since the last successful poll of a feed"),
       .value(
         "max-watcher-lag", "DURATION", default: "1h",
@@ -46,8 +48,9 @@ struct StatusCommand {
       .init(
         .failed,
         """
-        a feed is late, or no worker polls it, unless it is paused or was polled with --once; a watcher is too far behind, or has expired; \
-        the notification queue is too full; a feed is not polled for hours; the schema was changed
+        a feed is late, or no worker polls it, unless it is paused or was polled with --once; a watcher is too far behind, \
+        or has expired; nothing runs a consumer, or its messages are parked or late; the notification queue is too full; a \
+        feed is not polled for hours; the schema was changed
         """),
       .init(.usage), .init(.unavailable, "the database cannot be reached"), .init(.internal),
       .init(.tryLater, "another session holds a lock that the status needs"),

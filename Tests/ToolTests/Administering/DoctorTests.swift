@@ -297,7 +297,7 @@ import Testing
     let servers = try ReplicatedServers()
     try eventually("the standby streams") {
       let primary = try Findings(servers.primary.conninfo)
-      return primary.found["standby"] == "1 standby server streaming"
+      return primary.found["standby"] == "1 standby streaming"
     }
     try eventually("the standby receives") {
       try Findings(servers.standby.conninfo).states["standby"] == "ok"

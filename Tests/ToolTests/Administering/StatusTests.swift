@@ -115,6 +115,18 @@ import Testing
     }
   }
 
+  @Test func aPauseThatTheServerAskedForIsNoDelay() throws {
+    try addFeed("fresh", secondsAgo: 600)
+    let worker = try hold("fresh")
+    #expect(try status().status == 0)
+    #expect(try status("--max-lag", "5m").errors.contains("feed fresh has not been polled"))
+    try database.psql("update quake.feed set next_due = now() - interval '130 s'")
+    #expect(try status().errors.contains("feed fresh has not been polled successfully for 10m"))
+    try database.psql("update quake.feed set failures = 1, next_due = now() + interval '30 s'")
+    #expect(try status().errors.contains("(1 failure in a row)"))
+    withExtendedLifetime(worker) {}
+  }
+
   @Test func aFeedWhoseNextPollIsFarAwayIsReported() throws {
     try addFeed("all_hour", secondsAgo: 20)
     try addFeed("once", secondsAgo: 20)

@@ -129,6 +129,24 @@ import Testing
     try server.stop()
   }
 
+  @Test func anOperatorIsToldToStartTheClient() throws {
+    let server = try serve()
+    _ = try post(server, "pager")
+    try server.stop()
+    try database.psql("update quake.watcher set seen_at = now() - interval '2 h';")
+    let status = try Tools.run("quake-admin", ["status"] + database.option)
+    #expect(
+      status.errors.contains("the client of consumer ann/pager has acknowledged nothing for 2h"))
+    #expect(status.errors.contains("Start its client.") && !status.errors.contains("quake-watch"))
+    try Tools.succeed("quake-admin", ["consumers", "pause", "ann/pager"] + database.option)
+    let resumed = try Tools.run(
+      "quake-admin", ["consumers", "resume", "ann/pager"] + database.option)
+    #expect(
+      resumed.errors.contains("no client follows consumer \"ann/pager\""), "\(resumed.errors)")
+    let shown = try Tools.run("quake-admin", ["consumers", "show", "ann/pager"] + database.option)
+    #expect(shown.output.contains("no client follows it"), "\(shown.output)")
+  }
+
   // MARK: - Who may
 
   @Test func aTokenHasConsumersOfItsOwn() throws {

@@ -19,6 +19,11 @@ import Testing
     }
   }
 
+  @Test func theHelpOfTheWatcherNamesItsCommands() throws {
+    let help = try Tools.run("quake-watch", ["--help"]).output
+    #expect(help.contains("quake-watch run") && help.contains("quake-watch rehearse"), "\(help)")
+  }
+
   /// A script that writes a page of the manual to a full disk learns why it failed.
   @Test(arguments: [["--man"], ["--completions", "bash"], ["--help"], ["--version"]])
   func whatIsPrintedToAFullDiskIsAnError(arguments: [String]) throws {
