@@ -172,6 +172,16 @@ import Testing
     try server.stop()
   }
 
+  @Test func aPollThatBringsNothingMovesTheConsumer() throws {
+    let server = try serve()
+    try make(server)
+    try store("weak", 1)
+    #expect(try alerts(server, "wait=0").isEmpty)
+    #expect(
+      try database.value("select token || '.' || nonce from quake.watcher") == (try token()))
+    try server.stop()
+  }
+
   @Test func aWatchWhoseHistoryIsGoneSaysHowToGoOn() throws {
     let server = try serve()
     try make(server)
