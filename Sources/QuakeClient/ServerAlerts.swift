@@ -14,6 +14,8 @@ package final class ServerAlerts {
     package let number: Int
     package let mergedInto: String?
     package let token: ChangeToken
+    /// Its commit time; or when a wait was over.
+    package let at: Timestamp
     /// One sentence.
     package let text: String
     /// The earthquake as the store shows it; nil if it was deleted.
@@ -79,6 +81,7 @@ package final class ServerAlerts {
   private func message(_ id: String, _ data: [UInt8]) throws(JSONReader.Invalid) -> Message? {
     var texts: [String: String] = [:]
     var token: ChangeToken?
+    var at: Timestamp?
     var number: Int64?
     var event: EventRecord?
     var told: EventRecord?
@@ -87,6 +90,7 @@ package final class ServerAlerts {
       case "event": event = try value.event()
       case "told": told = try value.event()
       case "token": token = try value.token()
+      case "at": at = try value.timestamp()
       case "number": number = try value.integer()
       case let name where ["alert", "conversation", "merged_into", "text"].contains(name):
         texts[name] = try value.optionalString()
@@ -94,11 +98,11 @@ package final class ServerAlerts {
       }
     }
     guard let alert = texts["alert"], let conversation = texts["conversation"],
-      let text = texts["text"], let token, let number
+      let text = texts["text"], let token, let at, let number
     else { return nil }
     return Message(
       id: id, alert: alert, conversation: conversation, number: Int(clamping: number),
-      mergedInto: texts["merged_into"], token: token, text: text, event: event, told: told,
+      mergedInto: texts["merged_into"], token: token, at: at, text: text, event: event, told: told,
       data: String(decoding: data, as: UTF8.self))
   }
 }

@@ -149,7 +149,7 @@ final class AlertClient {
       countedAt = now
     }
     if unsent.isEmpty, hasMore { try readOwed(over: work) }
-    if unsent.isEmpty, !hasMore { idle(at: now) }
+    if unsent.isEmpty, !hasMore { try idle(at: now, over: work) }
     flush(at: now)
     if unsent.isEmpty, remaining <= 0 { end() }
   }
@@ -172,18 +172,25 @@ final class AlertClient {
   }
 
   /// Nothing is owed that was not sent.
-  private func idle(at now: Duration) {
+  private func idle(at now: Duration, over work: Connection) throws {
     guard isAtEnd || !reads else { return }
-    if let deadline {
-      if isServed || deadline.hasPassed { remaining = 0 }
-    } else if !hasGreeted || now - lastSent >= settings.heartbeat {
-      hasGreeted = true
-      var json = JSONWriter()
-      json.heartbeat(seen.token, at: .now())
-      let text = String(decoding: json.bytes, as: UTF8.self)
-      unsent = Array(
-        (order.form == .events ? "event: heartbeat\ndata: \(text)\n\n" : text + "\n").utf8)
+    let speaks =
+      deadline.map { isServed || $0.hasPassed }
+      ?? (!hasGreeted || now - lastSent >= settings.heartbeat)
+    guard speaks else { return }
+    // The next stream begins there, and purges need not wait for it, also if the client goes now.
+    if cursor != stored { try showLife(over: work) }
+    guard !hasEnded else { return }
+    guard deadline == nil else {
+      remaining = 0
+      return
     }
+    hasGreeted = true
+    var json = JSONWriter()
+    json.heartbeat(seen.token, at: .now())
+    let text = String(decoding: json.bytes, as: UTF8.self)
+    unsent = Array(
+      (order.form == .events ? "event: heartbeat\ndata: \(text)\n\n" : text + "\n").utf8)
   }
 
   private func flush(at now: Duration) {

@@ -187,7 +187,7 @@ struct ConsumerService: Sendable {
         guard state.pausedAt == nil else {
           throw HTTPError(
             503, "The consumer is paused. \"quake-admin consumers resume\" resumes it.",
-            ["Retry-After": "60"])
+            ["Retry-After": "10"])
         }
         if let rule = state.rule {
           return try Self.alerts(

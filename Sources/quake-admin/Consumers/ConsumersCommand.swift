@@ -39,8 +39,8 @@ enum ConsumersCommand {
         discussion: """
           The consumer goes on after that place. It forgets the conversations that began later, and the \
           messages about later changes that it owes: both are made again with the same ids. Conversations \
-          that had begun stay as they are. A place ahead of the consumer leaves out what is between. On a \
-          terminal the command asks first; elsewhere it needs --yes.
+          that had begun become what they were at that place. A place ahead of the consumer leaves out what \
+          is between. On a terminal the command asks first; elsewhere it needs --yes.
           """,
         options: [
           .value(

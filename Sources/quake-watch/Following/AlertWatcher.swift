@@ -59,10 +59,13 @@ final class AlertWatcher {
         return try follow(consumer, try consumer.alerts(wake: Signals.wakeDescriptor))
       } catch let error as ServerError where error.kind == .interrupted {
         Signals.drainWake()
-      } catch let error as ServerError where error.isTransient && hasBegun {
+      } catch let error as ServerError where error.isTransient {
+        // As without conversations: a server that says when to come again is worth waiting for.
+        guard hasBegun || follows && error.retryAfter != nil else { throw error }
         if !isWaiting {
           diagnostics.warning(
-            error.message, hint: "Trying again until the connection is restored.")
+            error.message, detail: error.detail,
+            hint: "Trying again until the connection is restored.")
         }
         isWaiting = true
         _ = Signals.wait(timeout: max(backoff.next(), error.retryAfter ?? .zero))
@@ -93,7 +96,7 @@ final class AlertWatcher {
     let alert = Alert(
       kind: Message.Kind(rawValue: sent.alert) ?? .updated, conversation: sent.conversation,
       number: sent.number, event: sent.event, told: sent.told.map { Alert.Told($0) },
-      token: sent.token, at: Timestamp(microseconds: 0), mergedInto: sent.mergedInto)
+      token: sent.token, at: sent.at, mergedInto: sent.mergedInto)
     return Message(alert, text: sent.text, data: sent.data)
   }
 

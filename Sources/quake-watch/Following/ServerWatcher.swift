@@ -41,9 +41,9 @@ final class ServerWatcher: Watcher {
         Signals.drainWake()
         if Signals.stopRequested { return }
       } catch let error as ServerError where error.isTransient || error.kind == .wrongAddress {
-        // Fail at once on a wrong address. A server that was there once is worth waiting for, and in the
-        // meantime a proxy may say that there is nothing.
-        guard delivery.hasBegun else { throw error }
+        // Fail at once on a wrong address. A server that was there once, or that says when to come again, as for a
+        // paused consumer, is worth waiting for, and in the meantime a proxy may say that there is nothing.
+        guard delivery.hasBegun || follows && error.retryAfter != nil else { throw error }
         report(error)
         // Not for a connection that brought nothing: a server may accept one and end it at once.
         let isUseful =

@@ -172,8 +172,17 @@ import Testing
       insert into quake.quake (code, time, magnitude, latitude, longitude) values
         ('far', now(), 7, 10, 10), ('old', now() - interval '1 hour', 7, 46, 14);
       """)
+    // A fourth one, which is delivered twenty minutes after its commit.
+    try scene.database.psql(
+      """
+      insert into quake.quake (code, time, magnitude, latitude, longitude)
+      values ('late', now() - interval '20 min', 7, 46, 14);
+      update quake.change_transaction set at = at - interval '20 min'
+       where token = (select max(token) from quake.change_transaction);
+      """)
+    try scene.folder.write("siren", try #require(blocks("A siren", "sh").first))
     let watcher = try run("A siren")
-    #expect(try sent(1, by: watcher)[..<2] == ["-q", scene.file("siren.wav")])
+    #expect(try sent(1, by: watcher)[..<2] == ["-q", "/etc/quake/siren.wav"])
     // The retraction makes no sound: it is delivered when nothing is owed any more.
     try scene.database.psql("delete from quake.quake where code = 'us1';")
     try eventually("the retraction is delivered") {

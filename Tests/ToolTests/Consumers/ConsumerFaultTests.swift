@@ -245,7 +245,21 @@ import Testing
     #expect(
       try database.value("select error like '%999.0badcafe' from quake.consumer") == "t")
     try end(next)
-    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("999") == false)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("999.0badcafe") == false)
+  }
+
+  @Test func aHeaderFileMayEndItsLinesAsWindowsDoes() throws {
+    let server = try ScriptedServer { _, client in client.answer(200, [], "") }
+    try insert("a")
+    let file = try folder.write("headers", "Authorization: Bearer x\r\n\r\nX-Key: y\r\n")
+    let process = try start(
+      "header-file = \(file)", command: "webhook = http://127.0.0.1:\(server.port)/")
+    try eventually("the message is delivered") {
+      try value("coalesce(max(delivered), 0)", from: "quake.consumer") == "1"
+    }
+    let request = try #require(server.requests.first)
+    #expect(request.headers["authorization"] == "Bearer x" && request.headers["x-key"] == "y")
+    try end(process)
   }
 
   @Test func aClockThatIsPutBackHoldsNothingUp() throws {

@@ -172,6 +172,31 @@ import Testing
     try server.stop()
   }
 
+  @Test(arguments: ["?alert=true", ""])
+  func aWatchThatBeginsWhileItsConsumerIsPausedWaits(parameters: String) throws {
+    let server = try serve()
+    try #require(try post(server, "duty\(parameters)").status == 200)
+    try Tools.succeed("quake-admin", ["consumers", "pause", "ann/duty"] + database.option)
+    let once = try startWatch(server, ["--no-follow"]).exit()
+    #expect(once.status == 69 && once.errors.contains("paused"), "\(once.errors)")
+    let watch = try startWatch(server)
+    try watch.waitForError("paused")
+    watch.signal(SIGTERM)
+    let outcome = try watch.exit()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    try server.stop()
+  }
+
+  @Test func aPollThatBringsNothingMovesTheConsumer() throws {
+    let server = try serve()
+    try make(server)
+    try store("weak", 1)
+    #expect(try alerts(server, "wait=0").isEmpty)
+    #expect(
+      try database.value("select token || '.' || nonce from quake.watcher") == (try token()))
+    try server.stop()
+  }
+
   @Test func aWatchWhoseHistoryIsGoneSaysHowToGoOn() throws {
     let server = try serve()
     try make(server)
@@ -204,8 +229,11 @@ import Testing
     #expect(
       failed.status == 1 && failed.errors.contains("exited with status 3"), "\(failed.errors)")
     let second = try watch(
-      "--limit", "1", "--exec", "echo $QUAKE_ID $QUAKE_ALERT $QUAKE_OLD_MAGNITUDE $QUAKE_MAGNITUDE")
-    #expect(second.lines == ["\(a)-2 updated 5.0 6.0"], "\(second.errors)")
+      "--limit", "1", "--exec",
+      "echo $QUAKE_ID $QUAKE_ALERT $QUAKE_OLD_MAGNITUDE $QUAKE_MAGNITUDE; echo $QUAKE_AT; cat")
+    try #require(second.lines.count == 3, "\(second.errors)")
+    #expect(second.lines[0] == "\(a)-2 updated 5.0 6.0")
+    #expect(try JSONLine(second.lines[2]).string("at") == second.lines[1])
     let rest = try watch("--no-follow")
     #expect(
       rest.lines.count == 1 && rest.output.hasPrefix("M 7.0, was 6.0: here, "), "\(rest.output)")

@@ -1,6 +1,7 @@
 import Basics
 import CommandLine
 import Glibc
+import QuakeClient
 import QuakeConsumers
 import QuakeSinks
 import QuakeTool
@@ -132,21 +133,16 @@ enum SinkKeys {
     return plan
   }
 
-  private static func headers(_ bytes: [UInt8], _ keys: ParsedArguments) throws -> [String] {
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
-    for line in lines {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      let isField =
-        parts.count == 2 && !parts[0].isEmpty
-        && parts[0].utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-        && parts[1].utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-      guard isField, lines.count <= 32 else {
-        throw keys.invalidValue(
-          keys.string("header-file") ?? "", for: "header-file",
-          expected: "a file with up to 32 lines NAME: VALUE")
-      }
+  private static func headers(
+    _ bytes: [UInt8], _ keys: ParsedArguments
+  ) throws(UsageError) -> [String] {
+    do throws(HeaderFile.Invalid) {
+      return try HeaderFile.read(bytes)
+    } catch {
+      throw keys.invalidValue(
+        keys.string("header-file") ?? "", for: "header-file",
+        expected: "in line \(error.line) of it \(error.expected)")
     }
-    return lines
   }
 
   /// The file with certificate authorities, which is read for each connection.
