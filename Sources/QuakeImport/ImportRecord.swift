@@ -44,7 +44,7 @@ struct ImportRecord {
              updated = updated + \(part.updated), unchanged = unchanged + \(part.unchanged),
              rejected = rejected + \(part.rejected), duplicate = duplicate + \(part.duplicate),
              stale = stale + \(part.stale), superseded = superseded + \(part.superseded),
-             restored = restored + \(part.restored)
+             withdrawn = withdrawn + \(part.withdrawn), restored = restored + \(part.restored)
        where id = \(id)
       """)
   }
