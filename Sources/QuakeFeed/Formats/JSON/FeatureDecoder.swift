@@ -55,6 +55,10 @@ struct FeatureDecoder {
     guard seen & lineColumns == lineColumns else {
       throw Rejection("The line lacks a member that the first line has.")
     }
+    // The import would leave its value out.
+    guard seen == lineColumns else {
+      throw Rejection("The line has a member that the first line lacks.")
+    }
     try FieldCheck.checkComplete(record, strict: strict, region: region)
   }
 
