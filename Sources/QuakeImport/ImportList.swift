@@ -7,6 +7,8 @@ package enum ImportList {
   package struct Entry: Sendable {
     package let id: Int64
     package let feed: String
+    /// The USGS feed that says which events it should hold, whatever its own name; nil: not known.
+    package let scope: String?
     /// Where the import read, without a password.
     package let source: String
     package let format: String
@@ -83,7 +85,8 @@ package enum ImportList {
         report.quarantine = QuarantineVerdict(reason, detail ?? "")
       }
       return Entry(
-        id: try row["id"], feed: try row["feed"], source: try row["source"],
+        id: try row["id"], feed: try row["feed"], scope: try row["scope"],
+        source: try row["source"],
         format: try row["format"], generated: report.generated, startedAt: try row["started_at"],
         report: report, decision: try row["decision"], appliedBy: try row["applied_import_id"],
         keptBytes: try row["kept_bytes"])

@@ -44,7 +44,7 @@ struct ImportRecord {
              updated = updated + \(part.updated), unchanged = unchanged + \(part.unchanged),
              rejected = rejected + \(part.rejected), duplicate = duplicate + \(part.duplicate),
              stale = stale + \(part.stale), superseded = superseded + \(part.superseded),
-             restored = restored + \(part.restored)
+             withdrawn = withdrawn + \(part.withdrawn), restored = restored + \(part.restored)
        where id = \(id)
       """)
   }
@@ -65,6 +65,7 @@ struct ImportRecord {
       """, as: String?.self)
   }
 
+  /// A snapshot in quarantine covers nothing, but has the name of its scope: a person may apply it.
   private func insert(
     _ total: ImportReport, over connection: Connection
   ) throws(PostgresError) -> Int64? {
@@ -79,7 +80,7 @@ struct ImportRecord {
         quarantined_at, quarantine_reason, quarantine_detail)
       values (\(options.source), \(options.feed), \(format), \(options.httpStatus), \(options.etag),
               \(options.lastModified), \(startedAt), \(options.program),
-              \(coverage?.from), \(coverage?.to), \(coverage?.minimumMagnitude), \(coverage?.name),
+              \(coverage?.from), \(coverage?.to), \(coverage?.minimumMagnitude), \(scope?.name),
               \(reach), \(sql: quarantine), \(total.quarantine?.reason.rawValue), \(total.quarantine?.detail))
       returning id
       """, as: Int64.self)

@@ -136,7 +136,7 @@ enum ImportsCommand {
       author: diagnostics.tool)
     options.generated = entry.generated
     // The scope, so that events which this snapshot lacks are not counted as missing from later ones.
-    options.scope = FeedReference.scope(of: entry.feed)
+    options.scope = FeedReference.scope(of: entry.scope ?? entry.feed)
     // The worker that put it into quarantine would have refused simulated events.
     options.mixesSimulated = true
     let report: ImportReport

@@ -204,6 +204,7 @@ package struct BatchRestore {
     try noteMarksOfImports(inserted + updated)
     let deleted = chosen[.delete] ?? []
     if !deleted.isEmpty {
+      try connection.execute(RestoreStatements.free(from: deleted.map(\.code)))
       try connection.execute(RestoreStatements.delete(deleted.map(\.code), edit: journal.id))
     }
     let changed = inserted + updated + deleted

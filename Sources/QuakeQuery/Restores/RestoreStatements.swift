@@ -299,6 +299,17 @@ enum RestoreStatements {
 
   // MARK: - Deleting
 
+  /// Makes the events that others superseded events of their own again, because these others are deleted next.
+  /// Associations decide about events of different sources by themselves.
+  static func free(from codes: [String]) -> SQL {
+    let codes: SQL = "\(codes)::text[]"
+    return """
+      update quake.quake q set superseded_by = null
+       where q.superseded_by = any (\(sql: codes)) and q.code <> all (\(sql: codes))
+         and not \(sql: AssociationStatements.isOwn("q"))
+      """
+  }
+
   /// Deletes events again, because their insertion is undone.
   static func delete(_ codes: [String], edit: Int64) -> SQL {
     """

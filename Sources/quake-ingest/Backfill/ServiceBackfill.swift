@@ -316,7 +316,7 @@ final class ServiceBackfill {
       _ = try fetcher.open(url: queryURL(window))
       return true
     } catch {
-      if error.saysNoData { return true }
+      if try isNoData(error, window) { return true }
       guard error.isRefusal else { throw error }
       return false
     }

@@ -47,12 +47,22 @@ final class WithdrawalCheck {
         if try !judge(event, page, absences) { pending = [] }
       }
       guard let event = pending.popFirst() else { return true }
-      guard let url = event.detail.map({ FeedURL($0) }) ?? detail(of: event.code) else { continue }
-      do throws(FeedError) {
-        asked = (event, try downloads.start(url, reach: reach, headersOnly: true))
-      } catch {
-        diagnostics.verbose("could not ask for \(event.code): \(error.message)")
+      guard let page = request(event, downloads) else {
+        try absences.postpone(event)
+        continue
       }
+      asked = (event, page)
+    }
+  }
+
+  /// Requests the page of an event; nil if that is not possible.
+  private func request(_ event: Absences.Event, _ downloads: FeedDownloads) -> FeedDownload? {
+    guard let url = event.detail.map({ FeedURL($0) }) ?? detail(of: event.code) else { return nil }
+    do throws(FeedError) {
+      return try downloads.start(url, reach: reach, headersOnly: true)
+    } catch {
+      diagnostics.verbose("could not ask for \(event.code): \(error.message)")
+      return nil
     }
   }
 
@@ -72,10 +82,9 @@ final class WithdrawalCheck {
       guard error.status == 409 else {
         // It is unknown whether the event was deleted; its page is requested again later.
         diagnostics.verbose("could not ask for \(event.code): \(error.message)")
-        let isHere = error.status.map { (400...499).contains($0) && $0 != 429 } ?? false
-        guard isHere || error.code == .refusedRedirect else { return false }
         try absences.postpone(event)
-        return true
+        let isHere = error.status.map { (400...499).contains($0) && $0 != 429 } ?? false
+        return isHere || error.code == .refusedRedirect
       }
       try absences.withdraw(event, author: author, context: feed)
       diagnostics.note("\(feed): \(event.code) was deleted from its catalogue")

@@ -1,5 +1,6 @@
 import Basics
 import Glibc
+import QuakeModel
 import TestSupport
 import Testing
 
@@ -27,6 +28,22 @@ import Testing
     #expect(!error.message.hasSuffix("."))
     #expect(error.detail?.hasSuffix(".") == true)
     #expect(failure(of: BytesSource(Array(text.utf8), pieceSize: { 1 }))?.code == code)
+  }
+
+  @Test func aLineThatHasNotTheMembersOfTheFirstIsRejectedWithTheReason() throws {
+    func line(_ code: String, _ rest: String) -> String {
+      #"{"code":"\#(code)","time":"2026-01-01T00:00:00Z","longitude":1,"latitude":2"# + rest + "}\n"
+    }
+    let contents = try FeedContents(
+      line("a", #","magnitude":1"#) + line("b", #","magnitude":2,"place":"P""#) + line("c", "")
+        + line("d", #","magnitude":null,"other":5"#))
+    #expect(contents.format == .ndjson)
+    #expect(contents.records.map(\.code) == ["a", "d"])
+    #expect(
+      contents.rejects.map(\.reason) == [
+        "The line has a member that the first line lacks.",
+        "The line lacks a member that the first line has.",
+      ])
   }
 
   /// Services report errors with HTTP status 200, too.

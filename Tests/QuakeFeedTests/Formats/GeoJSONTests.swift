@@ -130,6 +130,16 @@ import Testing
       ])
   }
 
+  @Test func aRejectHasTheCodeThatFollowsTheInvalidValue() throws {
+    let contents = try FeedContents(
+      collection(
+        #"{"properties":{"time":1,"gap":"wide"},"geometry":{"coordinates":[1,2]},"id":"us1"}"#,
+        #"{"properties":{"time":1},"geometry":{"coordinates":[1,95]},"id":"us2"}"#,
+        #"{"properties":{},"geometry":{"coordinates":[1,2]},"id":"us3"}"#))
+    #expect(contents.records.isEmpty)
+    #expect(contents.rejects.map(\.code) == ["us1", "us2", "us3"])
+  }
+
   @Test func invalidUTF8RejectsOneEvent() throws {
     var bytes = Array(collection(feature(#""place":"@""#), feature()).utf8)
     let place = try #require(bytes.firstIndex(of: UInt8(ascii: "@")))

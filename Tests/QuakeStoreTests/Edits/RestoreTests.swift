@@ -216,6 +216,19 @@ import Testing
     #expect(try scene.historyAgrees())
   }
 
+  @Test func anEventWhoseSuccessorIsGoneAfterAnUndoIsOneOfItsOwn() throws {
+    try load("us1", ids: ",ci1,us1,", day: 1, magnitude: 1)
+    let first = try scene.latest()
+    try scene.load(
+      [EventRecord("ci1", ids: ",ci1,"), EventRecord("us1", magnitude: 1, ids: ",ci1,us1,")],
+      generated: "2026-01-02T00:00:00Z")
+    try load("us1", ids: ",ci1,us1,", day: 3, magnitude: 1)
+    #expect(try successors() == ["ci1|us1", "us1|-"])
+    #expect(try scene.restore(.transactions([first])).changed == 1)
+    #expect(try successors() == ["ci1|-"])
+    #expect(try scene.historyAgrees())
+  }
+
   @Test func aSuccessorThatAPersonHasSetStaysAfterAnUndo() throws {
     try load("ci1", ids: ",ci1,us1,", day: 1, magnitude: 1)
     try scene.load([EventRecord("x", ids: ",x,")], generated: "2026-01-02T00:00:00Z")

@@ -213,6 +213,24 @@ import Testing
       ])
   }
 
+  @Test func anImportThatFailsAfterCommitsHasCountedTheWithdrawals() throws {
+    try apply(live("us1"), live("us2"), hour: 0)
+    struct Failure: Error {}
+    let records = [live("us2"), deleted("us1"), live("us3")]
+    var source = FakeSource(
+      records.map { .record($0) } + [.action { throw Failure() }],
+      generated: "2024-01-01T01:00:00Z")
+    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    options.commitEvery = 1
+    #expect(throws: Failure.self) {
+      try Importer(connection: connection, options: options).run(from: &source)
+    }
+    #expect(
+      try connection.table(
+        "select complete, seen, updated, withdrawn from quake.import order by id desc limit 1")
+        == ["f|2|1|1"])
+  }
+
   @Test func theMigrationWithdrawsDeletedEventsThatAreStored() throws {
     let database = try TestDatabase.empty()
     let connection = try database.connect()

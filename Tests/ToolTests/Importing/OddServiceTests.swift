@@ -26,8 +26,10 @@ import Testing
   ///   - most: The events of one answer.
   ///   - counts: Whether the service counts.
   ///   - seconds: The time between two events.
+  ///   - refuses: Whether it refuses a query of more events instead of cutting the answer off.
   private func service(
-    most: Int, counts: Bool = false, noData: NoData = .status, every seconds: Double = 600
+    most: Int, counts: Bool = false, noData: NoData = .status, every seconds: Double = 600,
+    refuses: Bool = false
   ) throws -> ScriptedServer {
     try ScriptedServer { request, client in
       func time(_ name: String) -> Date {
@@ -43,6 +45,7 @@ import Testing
         return _ = client.answer(counts ? 200 : 404, [], counts ? "\(numbers.count)" : "none")
       }
       if numbers.isEmpty { return Self.answer(noData, client) }
+      if refuses, numbers.count > most { return _ = client.answer(413, [], "too many") }
       let rows = numbers.suffix(most).reversed().map { number in
         let time = Self.first.addingTimeInterval(Double(number) * seconds).formatted(.iso8601)
         return "\(number)|\(time.dropLast())|1|2|10|A|C|D|\(number)|ml|2.0|A|place\n"
@@ -86,6 +89,15 @@ import Testing
     #expect(try database.count("quake.quake") == 240)
     #expect(try database.count("quake.backfill_window where count = 0") > 0)
     #expect(try database.value("select bool_and(state = 'done') from quake.backfill_window") == "t")
+  }
+
+  /// The first query is refused, and the second in which there could be few events has none.
+  @Test(arguments: NoData.allCases)
+  func aRefusedSpanIsHalvedHoweverTheServiceSaysThatItHasNothing(noData: NoData) throws {
+    let server = try service(most: 99, noData: noData, refuses: true)
+    let outcome = try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(try database.count("quake.quake") == 240)
   }
 
   /// Without a version, it is a wrong address.

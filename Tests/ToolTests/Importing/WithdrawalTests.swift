@@ -43,9 +43,12 @@ import Testing
           return
         }
         let now = Int(Date().timeIntervalSince1970 * 1000)
+        // The pages of the oldest events cannot be requested.
         let features = events.withLock { $0.sorted() }.map { number in
           Feeds.feature("us\(number)", time: now - 3_600_000 * 2 - number * 60_000)
-            .replacingOccurrences(of: "https://example.org/us\(number).json", with: "")
+            .replacingOccurrences(
+              of: "https://example.org/us\(number).json",
+              with: number > 24 ? "ftp://example.org/" : "")
         }
         let fixed = features.map { $0.replacingOccurrences(of: "\"detail\":\"\",", with: "") }
         client.answer(200, [], Feeds.collection(fixed, generated: now))
@@ -108,6 +111,23 @@ import Testing
     #expect(try !isWithdrawn("us7"))
     #expect(
       try database.value("select status from quake.quake where code = 'us7'") == "reviewed")
+    worker.signal(SIGTERM)
+    #expect(try worker.exit().status == 0)
+  }
+
+  @Test func pagesThatCannotBeRequestedHoldUpNoOther() throws {
+    let catalogue = Catalogue()
+    let server = try catalogue.serve()
+    let worker = try run(server, "--confirm-withdrawals")
+    try worker.waitForError("30 inserted")
+    for event in 25...30 { catalogue.set(false, event) }
+    try eventually("the events are missing") {
+      try database.value("select count(*) from quake.absence where snapshots >= 3") == "6"
+    }
+    catalogue.set(false, 7)
+    try worker.waitForError("us7 was deleted from its catalogue")
+    #expect(
+      try database.value("select count(*) from quake.quake where withdrawn_at is not null") == "1")
     worker.signal(SIGTERM)
     #expect(try worker.exit().status == 0)
   }

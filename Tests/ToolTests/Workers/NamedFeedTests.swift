@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -129,6 +130,26 @@ import Testing
     #expect(wrong.status != 0, "\(wrong.errors)")
     #expect(
       try database.value("select failures from quake.feed where name = 'japan'") == "1")
+  }
+
+  @Test func aFeedThatHasLostMostOfItsEventsGoesOnWhenASnapshotIsAppliedWhateverItsName() throws {
+    let now = Int(Date().timeIntervalSince1970) * 1000
+    let body = Mutex(0)
+    let server = try ScriptedServer { _, client in
+      let count = body.withLock { count in
+        count += 1
+        return count == 1 ? 40 : 10
+      }
+      let events = (1...count).map { Feeds.feature("us\($0)", time: now - 1_800_000) }
+      let generated = now - 600_000 + body.withLock { $0 } * 1000
+      client.answer(200, [], Array(Feeds.collection(events, generated: generated).utf8))
+    }
+    let feed = ["--feed", "mine=http://127.0.0.1:\(server.port)/all_hour.geojson"]
+    #expect(try run(feed).status == 0)
+    #expect(try run(feed).status == 65)
+    try Tools.succeed("quake-admin", ["imports", "apply", "2"] + database.option)
+    let next = try run(feed)
+    #expect(next.status == 0, "\(next.errors)")
   }
 
   @Test func errorsInSectionsNameFileAndLine() throws {

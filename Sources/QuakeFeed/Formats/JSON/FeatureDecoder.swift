@@ -55,6 +55,10 @@ struct FeatureDecoder {
     guard seen & lineColumns == lineColumns else {
       throw Rejection("The line lacks a member that the first line has.")
     }
+    // The import would leave its value out.
+    guard seen == lineColumns else {
+      throw Rejection("The line has a member that the first line lacks.")
+    }
     try FieldCheck.checkComplete(record, strict: strict, region: region)
   }
 
@@ -65,15 +69,20 @@ struct FeatureDecoder {
     guard feature.kind == CSJ_OBJECT else {
       throw Rejection("The feature is not an object but \(feature.kindName).")
     }
-    if format != .usgsGeoJSON { source.withUnsafeBytes { record.set(.source, utf8: $0) } }
+    if format == .usgsGeoJSON {
+      // USGS writes it last. It is read first, so that a reject for another value has the code.
+      for member in feature.members where member.isNamed("id") {
+        try readIdentifier(member.value, .code, into: &record)
+      }
+    } else {
+      source.withUnsafeBytes { record.set(.source, utf8: $0) }
+    }
     var vertical: Double?
     for member in feature.members {
       if member.isNamed("properties") {
         try readProperties(member.value, into: &record)
       } else if member.isNamed("geometry") {
         vertical = try readGeometry(member.value, into: &record)
-      } else if member.isNamed("id"), format == .usgsGeoJSON {
-        try readIdentifier(member.value, .code, into: &record)
       }
     }
     if let vertical, !record.has(.depth) {
