@@ -20,6 +20,7 @@ public enum MergePolicy: String, CaseIterable, Sendable {
 public struct ImportOptions: Sendable {
   /// The URL (without a password), path or `-` that the import reads.
   package var source: String
+  /// Short name of the feed.
   package var feed: String
   /// Name and version of the program.
   package var program: String

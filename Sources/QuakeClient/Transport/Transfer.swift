@@ -129,6 +129,7 @@ final class SilenceLimit {
   private static let shortest = Duration.seconds(60)
   private static let longest = Duration.seconds(600)
 
+  /// The limit at the moment.
   private(set) var duration = shortest
 
   /// Doubles the limit after it has passed: the server may be running but busy.

@@ -48,6 +48,7 @@ package struct ConsumerStatus: Sendable {
   package let role: String?
   /// Its cursor, and how far that is behind.
   package let cursor: DurableCursor.Status
+  /// The server's time.
   package let time: Timestamp
 
   /// How long a process may be silent that runs a consumer. It shows that it runs every 10 s.

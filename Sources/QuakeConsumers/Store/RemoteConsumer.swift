@@ -5,8 +5,8 @@ package import QuakeModel
 /// A consumer whose receiver asks a server for the changes over HTTP, and acknowledges what it has handled.
 ///
 /// One of changes owes nothing in the database: its cursor is the last acknowledged place. One of conversations owes its
-/// messages until they are acknowledged. The name in the database begins with that
-/// of the token, so that nobody takes a consumer of another token.
+/// messages until they are acknowledged. The name in the database begins with that of the token, so that nobody takes a
+/// consumer of another token.
 package struct RemoteConsumer: Sendable {
   /// The name in the database.
   package let storedName: String

@@ -352,5 +352,6 @@ package struct SecuredObject: Hashable, Sendable {
   /// Whether PostgreSQL owns it, so that only a superuser grants privileges on it.
   var isOfPostgreSQL: Bool { name.hasPrefix("pg_catalog.") }
 
+  /// The name in messages.
   package var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }
 }

@@ -382,5 +382,6 @@ package struct RoleFinding: Sendable {
   /// Whether `RoleMaker` corrects it. It leaves differences that need a superuser or a person's decision.
   package var isCorrectable: Bool { authority != .person && authority != .superuser }
 
+  /// The statement that corrects it.
   package var statement: String { RoleStatements.text(of: remedy) }
 }

@@ -228,6 +228,7 @@ package struct PageSettings: Sendable {
 
 /// The address of map tiles that the operator has: `https://tiles.example.org/{z}/{x}/{y}.png`.
 package struct TileURL: Sendable {
+  /// The address with its placeholders.
   package let template: String
   /// The origin that a content security policy must allow, such as `https://tiles.example.org`; nil: the
   /// server itself has the tiles.

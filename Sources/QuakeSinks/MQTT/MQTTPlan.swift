@@ -25,6 +25,7 @@ package struct MQTTPlan: SinkPlan {
   package var certificateAuthorityFile: String?
   /// By default `quake-` and the consumer's name.
   package var clientID: String?
+  /// The id at the broker.
   package var client: String { clientID ?? "quake-\(consumer)" }
   /// How long an attempt may take.
   package var timeout = Duration.seconds(30)

@@ -4,8 +4,10 @@ package import QuakeQuery
 
 /// The options of statistics: what to group by, and what to summarise.
 package struct StatisticsOptions: Sendable {
+  /// The key to group by.
   package static let by = Option.value(
     "by", "KEY", completion: .words(keys), help: "group by \(keys.joined(separator: ", "))")
+  /// The column to summarise.
   package static let of = Option.value(
     "of", "COLUMN", default: "magnitude",
     completion: .words(EventQuery.numericColumns.map(\.name)),
@@ -27,6 +29,7 @@ package struct StatisticsOptions: Sendable {
 
   /// The key to group by; nil: all events are one group.
   package let key: EventKey?
+  /// The column to summarise.
   package let column: EventColumn
   /// How the magnitude of completeness is found.
   package let completeness: BValue.Completeness

@@ -250,6 +250,7 @@ package struct ChangeText: Sendable {
   /// The most bytes of a place that are shown.
   private static let placeLimit = 400
 
+  /// Text that matters less, dimmed.
   package func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
 
   private static func verb(_ op: ChangeOperation) -> String {

@@ -136,6 +136,7 @@ final class BacklogReaders: Sendable {
   private let settings: ConnectionSettings
   /// The most bytes of a backlog.
   private let limit: Int
+  /// How long one is read.
   private let longest: Duration
   private let queue = JobQueue<Job>(limit: 100_000)
   private let isStopped = Flag()
