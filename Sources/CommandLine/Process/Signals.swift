@@ -5,8 +5,8 @@ import Synchronization
 /// Turns signals into flags that a loop can check, and wakes poll(2).
 ///
 /// The first SIGINT or SIGTERM asks the program to finish the work in progress; the second one ends the
-/// process at once with status 128 + the signal's number. So does a terminal that is closed (SIGHUP), unless the program
-/// was started with `nohup` or takes the signal for a request to read its configuration.
+/// process at once with status 128 + the signal's number. A terminal that is closed (SIGHUP) asks for the same as the
+/// first, unless the program was started with `nohup`, or reads its configuration anew at that signal.
 package enum Signals {
   /// Installs a handler for SIGHUP, which asks the program to read its configuration anew. It does not wake what waits
   /// for `wakeDescriptor`: work in hand goes on to its end.

@@ -248,7 +248,8 @@ struct ConsumerService: Sendable {
       description: """
         It also shows that a client runs. The cursor is the id of an event of the stream, also of a heartbeat, so that \
         the place also moves while no change passes the filter; with alert=true, the id of a message. It only moves \
-        forward: an earlier cursor changes nothing. The answer has the cursor that is stored now, and comes when it is on the disk. `paused_at` is not null while the consumer is \
+        forward: an earlier cursor changes nothing. The answer has the cursor that is stored now, and comes when it is \
+        on the disk. `paused_at` is not null while the consumer is \
         paused: then stop to follow, and ask again from time to time.
         """,
       parameters: [name] + APIParameters.describe(acknowledgeOptions),
