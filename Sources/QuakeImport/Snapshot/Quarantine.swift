@@ -35,7 +35,7 @@ package struct Quarantine {
     _ report: inout ImportReport, _ record: ImportRecord, source: some ImportSource
   ) throws {
     // A server may serve the same bad body for hours.
-    if let known = try same(as: report, record.options) {
+    if let known = try same(as: report, record.options, source) {
       report.id = known
       return
     }
@@ -43,18 +43,28 @@ package struct Quarantine {
     if let id = report.id { try keepBody(of: source, import: id) }
   }
 
-  /// The feed's latest import, if it is of the same answer of the server.
-  private func same(as report: ImportReport, _ options: ImportOptions) throws -> Int64? {
+  /// The feed's latest import, if it is of the same answer of the server: one with the same validators or, if
+  /// the server sends none, with the same body.
+  private func same(
+    as report: ImportReport, _ options: ImportOptions, _ source: some ImportSource
+  ) throws -> Int64? {
     let etag: SQL = "\(options.etag)::text"
-    return try connection.firstRow(
+    let known = try connection.firstRow(
       """
       select l.id
         from (select * from quake.import where feed = \(options.feed) order by id desc limit 1) l
        where l.quarantine_reason = \(report.quarantine?.reason.rawValue) and l.bytes = \(report.bytes)
          and l.source = \(options.source)
          and (l.etag = \(sql: etag)
-              or \(sql: etag) is null and l.etag is null and l.last_modified = \(options.lastModified))
+              or \(sql: etag) is null and l.etag is null
+                 and l.last_modified is not distinct from \(options.lastModified))
       """, as: Int64.self)
+    guard let known, options.etag == nil, options.lastModified == nil else { return known }
+    var (stored, read) = (Hasher(), Hasher())
+    let isStored = try withBody(of: known) { stored.combine(bytes: $0) }
+    try source.withBody { read.combine(bytes: $0) }
+    guard isStored || report.bytes == 0 else { return nil }
+    return stored.finalize() == read.finalize() ? known : nil
   }
 
   private func keepBody(of source: some ImportSource, import id: Int64) throws {

@@ -19,6 +19,11 @@ struct FakeSource: ImportSource {
   var generated: Timestamp?
   var mayTellGenerated = true
   var bytesRead: Int64 { Int64(position) * 100 }
+  var body = ""
+
+  func withBody(_ part: (UnsafeRawBufferPointer) throws -> Void) throws {
+    if !body.isEmpty { try Array(body.utf8).withUnsafeBytes { try part($0) } }
+  }
 
   init(_ items: [Item], generated: String? = nil, columns: [EventColumn] = EventColumn.feed) {
     self.items = items

@@ -353,6 +353,21 @@ import Testing
 
   // MARK: - Quarantine
 
+  @Test func aBadSnapshotOfAServerWithoutValidatorsIsStoredOnce() throws {
+    var options = ImportOptions(
+      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
+    options.limits = SnapshotLimits()
+    options.scope = Self.day
+    var ids: [Int64?] = []
+    for body in ["bad", "bad", "odd", "bad", "", ""] {
+      var source = FakeSource([EventRecord](), generated: Self.time(0).description)
+      source.body = body
+      ids.append(try Importer(connection: connection, options: options).run(from: &source).id)
+    }
+    #expect(ids[0] == ids[1] && ids[4] == ids[5] && Set(ids).count == 4)
+    #expect(try connection.table("select count(*) from quake.import_body") == ["3"])
+  }
+
   @Test func aBadSnapshotThatIsRepeatedIsStoredOnce() throws {
     var options = ImportOptions(
       source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
