@@ -270,21 +270,21 @@ extension EventQuery {
 }
 
 extension LiveEvents.Difference {
-  /// The difference between two short lists, by the events' codes.
+  /// The difference between two lists, by the events' codes. Of the events that both have, the most that are in the same
+  /// order stay, and the others move.
   init(from old: [EventRecord], to new: [EventRecord]) {
-    let oldCodes = old.map { EventCode($0.code ?? "") }
-    let newCodes = new.map { EventCode($0.code ?? "") }
-    let steps = newCodes.difference(from: oldCodes).inferringMoves()
-    for case .remove(let offset, _, _) in steps.removals { deletions.append(offset) }
-    for case .insert(let offset, _, let origin) in steps.insertions {
-      insertions.append(offset)
-      if let origin { moves.append(Move(from: origin, to: offset)) }
-    }
-    deletions.sort()
-    let inserted = Set(insertions)
-    let places = Dictionary(zip(oldCodes, old.indices)) { $1 }
-    for (index, code) in newCodes.enumerated() where !inserted.contains(index) {
-      if let place = places[code], old[place] != new[index] { modifications.append(index) }
+    let places = Dictionary(
+      old.enumerated().map { (EventCode($1.code ?? ""), $0) }, uniquingKeysWith: { $1 })
+    let origins = new.map { places[EventCode($0.code ?? "")] }
+    let staying = Set(origins.compactMap { $0 }.longestAscendingPart())
+    deletions = old.indices.filter { !staying.contains($0) }
+    for (index, origin) in origins.enumerated() {
+      if let origin, staying.contains(origin) {
+        if old[origin] != new[index] { modifications.append(index) }
+      } else {
+        insertions.append(index)
+        if let origin { moves.append(Move(from: origin, to: index)) }
+      }
     }
   }
 }
