@@ -146,14 +146,25 @@ public final class QuakeDatabase: Sendable {
   public func withConnection<Answer: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
-    try await Self.onOwnThread { [settings, log] wake in
-      let connection = try Connection(settings, wake: wake)
-      connection.interrupt = wake
+    try await Self.onOwnThread { wake in
+      let connection = try self.connect(wake: wake)
       // Preparing does not pay for one answer, and there may be a pooler in between.
       connection.keepsStatements = false
-      try Migrator.checkSchema(of: connection) { log(LogEvent(.warning, $0.message)) }
       return try body(connection)
     }
+  }
+
+  /// Connects for a thread of its own, and checks the schema.
+  ///
+  /// - Parameters:
+  ///   - wake: A descriptor that becomes readable when the thread is to end.
+  ///   - answerTimeout: How long to wait for each answer; nil: as long as the server is there.
+  func connect(wake: Int32, answerTimeout: Duration? = nil) throws -> Connection {
+    let connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    connection.answerTimeout = answerTimeout
+    try Migrator.checkSchema(of: connection) { [log] in log(LogEvent(.warning, $0.message)) }
+    return connection
   }
 
   /// Runs a blocking call on a thread of its own.

@@ -3,18 +3,17 @@ internal import Postgres
 public import QuakeConsumers
 internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeSchema
 
 /// Decides what is told of earthquakes, on demand, and stores what was told.
 struct AlertSource: PullSource {
   private let rule: AlertRule
   private let name: String
-  private let settings: ConnectionSettings
+  private let database: QuakeDatabase
   private let wake: Int32
-  private let log: @Sendable (QuakeDatabase.LogEvent) -> Void
   private let store = ConsumerStore()
   private var session: AlertSession?
   private var hasBegun = false
+  private var outages: OutageLog
   /// The alerts to hand over.
   private var alerts: ArraySlice<Alert> = []
   /// The ids of those that were handed over and are not stored as told yet.
@@ -23,15 +22,12 @@ struct AlertSource: PullSource {
   private var ids: [String] = []
   private var backoff = Backoff()
 
-  init(
-    _ rule: AlertRule, named name: String, _ settings: ConnectionSettings, wake: Int32,
-    log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
-  ) {
+  init(_ rule: AlertRule, named name: String, in database: QuakeDatabase, wake: Int32) {
     self.rule = rule
     self.name = name
-    self.settings = settings
+    self.database = database
     self.wake = wake
-    self.log = log
+    outages = OutageLog(database)
   }
 
   mutating func next() throws -> Alert? {
@@ -41,6 +37,7 @@ struct AlertSource: PullSource {
       }
       do {
         let session = try begun()
+        outages.end()
         // The consumer has taken what it got before.
         try session.record()
         handedOver.subtract(ids)
@@ -53,7 +50,7 @@ struct AlertSource: PullSource {
         session = nil
         alerts = []
         ids = []
-        log(QuakeDatabase.LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
+        outages.begin(error)
         if WakeEvent.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
       }
     }
@@ -63,7 +60,7 @@ struct AlertSource: PullSource {
 
   private mutating func begun() throws -> AlertSession {
     if let session { return session }
-    let session = try AlertSession(rule, name, store, settings, wake: wake, takes: !hasBegun, log)
+    let session = try AlertSession(rule, name, store, in: database, wake: wake, takes: !hasBegun)
     self.session = session
     hasBegun = true
     return session
@@ -90,16 +87,14 @@ final class AlertSession {
 
   /// - Parameter takes: Whether to take the consumer over from another process, or to create it.
   init(
-    _ rule: AlertRule, _ name: String, _ store: ConsumerStore, _ settings: ConnectionSettings,
-    wake: Int32, takes: Bool, _ log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
+    _ rule: AlertRule, _ name: String, _ store: ConsumerStore, in database: QuakeDatabase,
+    wake: Int32, takes: Bool
   ) throws {
     self.name = name
     self.store = store
-    connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    try Migrator.checkSchema(of: connection) { log(QuakeDatabase.LogEvent(.warning, $0.message)) }
+    connection = try database.connect(wake: wake)
     let description = ConsumerStore.Description(
-      name: name, sink: "program \(settings.applicationName)", isAlert: true)
+      name: name, sink: "program \(database.settings.applicationName)", isAlert: true)
     if !takes {
       // Another program may have taken it while the connection was lost.
       let holders = try connection.rows(
@@ -116,7 +111,7 @@ final class AlertSession {
     cursor = state.cursor
     stored = state.cursor
     book = try store.book(rule, of: name, after: state.cursor.token, over: connection)
-    follower = ReconnectingFollower(settings, wake: wake, start: .after(state.cursor), log: log)
+    follower = ReconnectingFollower(database, wake: wake, start: .after(state.cursor))
   }
 
   private static func replaced(_ name: String) -> StoreError {
@@ -189,9 +184,7 @@ extension QuakeDatabase {
   ///   - name: The name of the consumer, 1 to 200 characters. The database keeps under it how far the program has come
   ///     and what it has told. A new name begins with what is committed from then on.
   public func alerts(_ rule: AlertRule, named name: String) -> EarthquakeAlerts {
-    EarthquakeAlerts { [settings, log] wake in
-      AlertSource(rule, named: name, settings, wake: wake, log: log)
-    }
+    EarthquakeAlerts { AlertSource(rule, named: name, in: self, wake: $0) }
   }
 }
 

@@ -2,7 +2,6 @@ internal import Postgres
 internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery
-internal import QuakeSchema
 
 /// Lists of events. Each call has a connection of its own; cancelling its task cancels the statement.
 extension QuakeDatabase {
@@ -30,8 +29,8 @@ extension QuakeDatabase {
   ///   - size: The most events of a page.
   public func pages(_ query: EventQuery, size: Int = 500) -> EventPages {
     precondition(size > 0, "a page has at least one event")
-    return EventPages { [settings] wake in
-      try EventPageSource(query, size: Int64(size), of: settings, wake: wake)
+    return EventPages { wake in
+      EventPageSource(query, size: Int64(size), over: try self.connect(wake: wake))
     }
   }
 
@@ -133,12 +132,8 @@ struct EventPageSource: PullSource {
   private var remaining: Int64?
   private var isAtEnd = false
 
-  init(
-    _ query: EventQuery, size: Int64, of settings: ConnectionSettings, wake: Int32
-  ) throws {
-    connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    try Migrator.checkSchema(of: connection)
+  init(_ query: EventQuery, size: Int64, over connection: Connection) {
+    self.connection = connection
     self.query = query
     self.size = size
     remaining = query.limit

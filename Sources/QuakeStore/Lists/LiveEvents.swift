@@ -8,12 +8,12 @@ extension QuakeDatabase {
   ///
   /// - Parameter query: The query. `asOf` and `asOfFeed` are ignored: the past does not change.
   public func live(_ query: EventQuery = EventQuery()) -> LiveEvents {
-    LiveEvents { [settings, log] wake in
+    LiveEvents { wake in
       var query = query
       query.asOf = nil
       query.asOfFeed = nil
       query.codes = nil
-      let follower = ReconnectingFollower(settings, wake: wake, start: .now, log: log)
+      let follower = ReconnectingFollower(self, wake: wake, start: .now)
       if let source = WholeListSource(follower, query) { return source }
       return WindowSource(follower, query)
     }
