@@ -71,6 +71,7 @@ struct AlertSource: PullSource {
 final class AlertSession {
   private let name: String
   private let store: ConsumerStore
+  private let wake: Int32
   private let connection: Connection
   private let follower: ReconnectingFollower
   private var book: ConversationBook
@@ -78,8 +79,9 @@ final class AlertSession {
   private var changes: ArraySlice<Change> = []
   /// Up to where the changes have become alerts.
   private var cursor: HistoryCursor
-  private var stored: HistoryCursor
-  private var moving = PeriodicTimer(.seconds(10))
+  /// Whether somebody has paused the consumer.
+  private var isPaused: Bool
+  private var signOfLife = PeriodicTimer(.seconds(10))
   private var clock = DatabaseClock()
 
   /// How long after its commit time a transaction may become visible.
@@ -92,6 +94,7 @@ final class AlertSession {
   ) throws {
     self.name = name
     self.store = store
+    self.wake = wake
     connection = try database.connect(wake: wake)
     let description = ConsumerStore.Description(
       name: name, sink: "program \(database.settings.applicationName)", isAlert: true)
@@ -109,7 +112,7 @@ final class AlertSession {
     }
     guard let state = states[name] else { throw Self.replaced(name) }
     cursor = state.cursor
-    stored = state.cursor
+    isPaused = state.isPaused
     book = try store.book(rule, of: name, after: state.cursor.token, over: connection)
     follower = ReconnectingFollower(database, wake: wake, start: .after(state.cursor))
   }
@@ -120,21 +123,38 @@ final class AlertSession {
       hint: "Begin again, or give each program a name of its own.")
   }
 
-  /// Stores what was told, and how far the history has been read.
+  /// Stores what was told, and how far the history has been read; every few seconds also that the program is there.
   func record() throws {
     let (changed, past) = book.takeUnstored()
     var page = ConsumerStore.Page()
     page.conversations = changed.map { (name, $0) }
     page.past = past.map { (name, $0) }
-    let isIdle = page.isEmpty
-    guard !isIdle || (cursor != stored && moving.fireIfDue()) else { return }
-    page.cursors = [(name, cursor)]
     do {
-      _ = try store.record(page, over: connection)
+      if !page.isEmpty {
+        page.cursors = [(name, cursor)]
+        _ = try store.record(page, over: connection)
+      }
+      if signOfLife.fireIfDue() { try showLife() }
+      if isPaused { try waitForResumption() }
     } catch is ConsumerStore.LostConsumers {
       throw Self.replaced(name)
     }
-    stored = cursor
+  }
+
+  private func showLife() throws {
+    try store.moveIdle([(name, cursor)], over: connection)
+    isPaused = try store.reload([name], over: connection)[name]?.isPaused ?? false
+  }
+
+  private func waitForResumption() throws {
+    // A listener would pin the server's notification queue.
+    follower.pause()
+    while isPaused {
+      guard Connection.pause(for: .seconds(1), wake: wake) != .woken else {
+        throw ReconnectingFollower.interrupted
+      }
+      try showLife()
+    }
   }
 
   /// Waits for something to tell, or to store.
@@ -206,6 +226,8 @@ extension QuakeDatabase {
 ///   it begins again under the same name.
 /// - **One program at a time** has a name: the last that began. The sequence of the other one ends with a `StoreError`
 ///   of kind `replaced`. So does one whose consumer was removed or rewound.
+/// - **A pause** (`quake-admin consumers pause`) is noticed within ten seconds: `next()` then waits until the consumer is
+///   resumed.
 /// - **Lost connections** are made again. Alerts that were not yet recorded as delivered do not come again meanwhile.
 /// - The rest is as documented for `EventChanges`: back-pressure, cancelling, and errors.
 ///

@@ -23,7 +23,7 @@ final class ReconnectingFollower {
   private var answerTimeout = AnswerTimeout()
   private var backoff = Backoff()
 
-  private static let interrupted = PostgresError(kind: .interrupted, message: "interrupted")
+  static let interrupted = PostgresError(kind: .interrupted, message: "interrupted")
 
   /// A follower that connects when it is first asked for something.
   ///
