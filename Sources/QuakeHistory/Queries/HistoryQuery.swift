@@ -3,8 +3,7 @@ public import QuakeModel
 
 /// A query of the history: its range, its filter and its order.
 ///
-/// The query is a value; `count`, `codes` and `HistoryQueryReader` answer it. An answer holds only changes
-/// that are committed when it begins.
+/// The query is a value. An answer holds only changes that are committed when it begins.
 public struct HistoryQuery: Hashable, Sendable {
   /// The order of the changes.
   public enum Order: Hashable, Sendable {

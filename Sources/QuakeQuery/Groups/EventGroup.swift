@@ -303,9 +303,9 @@ public struct EventSummary: Sendable, Hashable {
 
 /// A key by which events are grouped.
 public enum EventKey: Sendable, Hashable {
-  /// The place without distance and direction, such as `Pāhala, Hawaii` (`PlaceName.locality`).
+  /// The place without distance and direction, such as `Pāhala, Hawaii`.
   case place
-  /// The last part of the place, such as `Hawaii` (`PlaceName.region`).
+  /// The last part of the place, such as `Hawaii`.
   case region
   /// The network (`net`).
   case network
