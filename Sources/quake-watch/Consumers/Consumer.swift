@@ -30,10 +30,7 @@ final class Consumer {
   private(set) var seen: HistoryCursor
   /// Up to where they have become messages: an earthquake is decided at the end of a transaction.
   private(set) var cursor: HistoryCursor
-  /// The cursor that is in the database.
-  var stored: HistoryCursor
   var changedAt: Timestamp
-  var isPaused: Bool
   /// What it owes, without what is parked.
   var owed = 0
   var gate: MessageGate
@@ -50,9 +47,7 @@ final class Consumer {
     self.key = key
     seen = state.cursor
     cursor = state.cursor
-    stored = state.cursor
     changedAt = state.changedAt
-    isPaused = state.isPaused
     gate = MessageGate(configuration.rate, total: state.heldBack)
   }
 
@@ -70,9 +65,7 @@ final class Consumer {
     self.book = book
     seen = state.cursor
     cursor = state.cursor
-    stored = state.cursor
     changedAt = state.changedAt
-    isPaused = state.isPaused
     place = .behind
     group = 0
   }
