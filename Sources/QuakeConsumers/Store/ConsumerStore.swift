@@ -331,6 +331,23 @@ package struct DatabaseClock: Sendable {
   /// Asks nothing yet.
   package init() {}
 
+  /// How long after its commit time a transaction may become visible.
+  private static let commitPatience = Duration.seconds(1)
+
+  /// The time up to which every transaction is visible.
+  package mutating func settledTime(over connection: Connection) throws(PostgresError) -> Timestamp
+  {
+    try now(over: connection).advanced(by: .zero - Self.commitPatience)
+  }
+
+  /// How long until every transaction up to a time is visible.
+  package mutating func remaining(
+    to time: Timestamp, over connection: Connection
+  ) throws(PostgresError) -> Duration {
+    let left = time.microseconds - (try settledTime(over: connection)).microseconds
+    return max(.zero, .microseconds(left))
+  }
+
   /// The time. Every few seconds it asks the database.
   package mutating func now(over connection: Connection) throws(PostgresError) -> Timestamp {
     if !isKnown || MonotonicClock.now() - askedAt >= Self.trust {

@@ -84,9 +84,6 @@ final class AlertSession {
   private var signOfLife = PeriodicTimer(.seconds(10))
   private var clock = DatabaseClock()
 
-  /// How long after its commit time a transaction may become visible.
-  private static let commitPatience = Duration.seconds(1)
-
   /// - Parameter takes: Whether to take the consumer over from another process, or to create it.
   init(
     _ rule: AlertRule, _ name: String, _ store: ConsumerStore, in database: QuakeDatabase,
@@ -163,10 +160,7 @@ final class AlertSession {
   func read() throws -> [Alert] {
     guard changes.isEmpty else { return try decide() }
     var pause = Duration.seconds(10)
-    if let due = book.nextDue {
-      let left = due.microseconds - (try clock.now(over: connection)).microseconds
-      pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
-    }
+    if let due = book.nextDue { pause = min(pause, try clock.remaining(to: due, over: connection)) }
     var page: [Change] = []
     let isAtEnd = try follower.readPage(waiting: true, until: Deadline(after: pause)) {
       page.append($0)
@@ -174,9 +168,7 @@ final class AlertSession {
     changes = page[...]
     // What was committed before comes first.
     guard isAtEnd, page.isEmpty, book.nextDue != nil else { return try decide() }
-    let now = try clock.now(over: connection).microseconds
-    return try book.advance(
-      to: Timestamp(microseconds: now - Self.commitPatience.wholeMicroseconds))
+    return try book.advance(to: try clock.settledTime(over: connection))
   }
 
   /// Takes the changes that were read, up to the end of a transaction that brings something to tell.
