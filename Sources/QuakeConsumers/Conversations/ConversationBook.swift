@@ -162,9 +162,11 @@ package struct ConversationBook {
 
   // MARK: - What has changed
 
-  /// What differs from the last call: the conversations to be stored, the oldest first, and how they were before. An
-  /// event is in one conversation.
-  package mutating func takeUnstored() -> (changed: [Conversation], past: [PastConversation]) {
+  /// The conversations to be stored, the oldest first, and how they were before.
+  package typealias Unstored = (changed: [Conversation], past: [PastConversation])
+
+  /// What differs from the last call. An event is in one conversation.
+  package mutating func takeUnstored() -> Unstored {
     defer {
       unstored.removeAll()
       past.removeAll()

@@ -23,6 +23,15 @@ extension ConsumerStore {
     package var isEmpty: Bool {
       owed.isEmpty && conversations.isEmpty && cursors.isEmpty && heldBack.isEmpty
     }
+
+    /// Adds what the book of a consumer has not stored yet.
+    ///
+    /// - Returns: Whether that is anything.
+    package mutating func add(_ unstored: ConversationBook.Unstored, of consumer: String) -> Bool {
+      conversations += unstored.changed.map { (consumer, $0) }
+      past += unstored.past.map { (consumer, $0) }
+      return !unstored.changed.isEmpty
+    }
   }
 
   /// The consumers that this process has lost: to another process, or because they were rewound or removed.

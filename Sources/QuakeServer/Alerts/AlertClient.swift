@@ -105,13 +105,11 @@ final class AlertClient {
 
   /// Stores messages and conversations with the cursor.
   private func record(_ messages: [Message], over work: Connection) throws {
-    let (changed, past) = book.takeUnstored()
-    guard !messages.isEmpty || !changed.isEmpty else { return }
     var page = ConsumerStore.Page()
+    let hasChanged = page.add(book.takeUnstored(), of: name)
+    guard !messages.isEmpty || hasChanged else { return }
     page.messages = messages
     page.owed = messages.indices.map { (name, $0) }
-    page.conversations = changed.map { (name, $0) }
-    page.past = past.map { (name, $0) }
     page.cursors = [(name, cursor)]
     do {
       _ = try store.record(page, over: work)

@@ -122,12 +122,11 @@ final class AlertSession {
 
   /// Stores what was told, and how far the history has been read; every few seconds also that the program is there.
   func record() throws {
-    let (changed, past) = book.takeUnstored()
     var page = ConsumerStore.Page()
     page.conversations = changed.map { (name, $0) }
     page.past = past.map { (name, $0) }
     do {
-      if !page.isEmpty {
+      if page.add(book.takeUnstored(), of: name) {
         page.cursors = [(name, cursor)]
         _ = try store.record(page, over: connection)
       }

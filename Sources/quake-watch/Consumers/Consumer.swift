@@ -123,8 +123,7 @@ final class Consumer {
 
   /// Adds the conversations that have changed to a page.
   func store(into page: PageBuilder) {
-    guard let (changed, past) = book?.takeUnstored() else { return }
-    page.store(changed, past, of: self)
+    if let unstored = book?.takeUnstored() { page.store(unstored, of: self) }
   }
 
   private func tell(_ alerts: [Alert], into page: PageBuilder) {
