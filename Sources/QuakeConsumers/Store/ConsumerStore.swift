@@ -163,7 +163,7 @@ extension ConsumerStore {
         """
         insert into quake.watcher (name, holder, token, nonce, changes)
         select n, \(holder) || ':' || pg_backend_pid(), \(cursor.token.number),
-               \(Self.nonce(of: cursor)), \(cursor.changes)
+               \(cursor.token.nonceText), \(cursor.changes)
           from unnest(\(names)::text[]) n
         on conflict (name) do nothing
         returning name
@@ -208,27 +208,21 @@ extension ConsumerStore {
   func states(of names: [String], over connection: Connection) throws -> [String: State] {
     let states = try connection.rows(
       """
-      select w.name, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token,
-             w.changes, c.paused_at is not null as paused, c.changed_at, c.held_back
+      select w.name, \(sql: DurableCursor.token(of: "w")) as token, w.changes,
+             c.paused_at is not null as paused, c.changed_at, c.held_back
         from quake.watcher w join quake.consumer c on c.name = w.name
        where w.name = any (\(names)::text[])
       """, format: .binary
     ) { row throws(PostgresError) in
       (
-        try row["name"] as String, try row["token"] as ChangeToken, try row["changes"] as Int64,
-        try row["paused"] as Bool, try row["changed_at"] as Timestamp,
-        try row["held_back"] as Int64
+        try row["name"] as String,
+        State(
+          cursor: HistoryCursor(token: try row["token"], changes: try row["changes"]),
+          isPaused: try row["paused"], changedAt: try row["changed_at"],
+          heldBack: try row["held_back"])
       )
     }
-    return Dictionary(
-      uniqueKeysWithValues: states.map { name, token, changes, paused, at, held in
-        (
-          name,
-          State(
-            cursor: HistoryCursor(token: token, changes: changes), isPaused: paused, changedAt: at,
-            heldBack: held)
-        )
-      })
+    return Dictionary(uniqueKeysWithValues: states)
   }
 
   // MARK: - What is owed
@@ -287,12 +281,6 @@ extension ConsumerStore {
 // MARK: - Forms
 
 extension ConsumerStore {
-  /// The nonce of a cursor's token as the database stores it; nil for the beginning.
-  static func nonce(of cursor: HistoryCursor) -> String? {
-    let words = "\(cursor.token)".split(separator: ".")
-    return words.count == 2 ? String(words[1]) : nil
-  }
-
   /// Variables as lines `NAME=value`.
   static func text(of variables: [Message.Variable]) -> String {
     variables.map { variable in
@@ -331,6 +319,18 @@ package struct DatabaseClock: Sendable {
   /// Asks nothing yet.
   package init() {}
 
+  /// The time. Every few seconds it asks the database.
+  package mutating func now(over connection: Connection) throws(PostgresError) -> Timestamp {
+    if !isKnown || MonotonicClock.now() - askedAt >= Self.trust {
+      let time = try connection.row(
+        "select clock_timestamp()", format: .binary, as: Timestamp.self)
+      askedAt = MonotonicClock.now()
+      difference = time.microseconds - askedAt.wholeMicroseconds
+      isKnown = true
+    }
+    return Timestamp(microseconds: MonotonicClock.now().wholeMicroseconds + difference)
+  }
+
   /// How long after its commit time a transaction may become visible.
   private static let commitPatience = Duration.seconds(1)
 
@@ -346,18 +346,6 @@ package struct DatabaseClock: Sendable {
   ) throws(PostgresError) -> Duration {
     let left = time.microseconds - (try settledTime(over: connection)).microseconds
     return max(.zero, .microseconds(left))
-  }
-
-  /// The time. Every few seconds it asks the database.
-  package mutating func now(over connection: Connection) throws(PostgresError) -> Timestamp {
-    if !isKnown || MonotonicClock.now() - askedAt >= Self.trust {
-      let time = try connection.row(
-        "select clock_timestamp()", format: .binary, as: Timestamp.self)
-      askedAt = MonotonicClock.now()
-      difference = time.microseconds - askedAt.wholeMicroseconds
-      isKnown = true
-    }
-    return Timestamp(microseconds: MonotonicClock.now().wholeMicroseconds + difference)
   }
 }
 
