@@ -70,6 +70,8 @@ public final class QuakeDatabase: Sendable {
   /// Stops the private server in a folder, and waits until it has ended.
   ///
   /// - Returns: Whether it was running.
+  /// - Throws: An error of category `tryLater` if the server does not end; `CancellationError`, after which it may
+  ///   still end.
   @discardableResult
   public static func stopEmbedded(in folder: String) async throws -> Bool {
     try await onOwnThread { _ in
@@ -139,8 +141,8 @@ public final class QuakeDatabase: Sendable {
   /// ```
   ///
   /// The connection is closed when the closure returns, and a transaction that is open then is rolled back. If the
-  /// calling task is cancelled, the statement that runs is cancelled, and the closure gets `PostgresError` of kind
-  /// `interrupted`.
+  /// calling task is cancelled, the call ends at once. The statement that runs is cancelled, and the closure, which may
+  /// still run for a moment, gets `PostgresError` of kind `interrupted`.
   ///
   /// - Throws: The error of the closure; otherwise as `check()`.
   public func withConnection<Answer: Sendable>(

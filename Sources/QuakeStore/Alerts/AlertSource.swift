@@ -123,8 +123,6 @@ final class AlertSession {
   /// Stores what was told, and how far the history has been read; every few seconds also that the program is there.
   func record() throws {
     var page = ConsumerStore.Page()
-    page.conversations = changed.map { (name, $0) }
-    page.past = past.map { (name, $0) }
     do {
       if page.add(book.takeUnstored(), of: name) {
         page.cursors = [(name, cursor)]
@@ -213,8 +211,8 @@ extension QuakeDatabase {
 /// and revisions around the threshold are one conversation.
 ///
 /// - **Nothing is lost.** An alert counts as delivered when the next one is asked for; several of one transaction count
-///   together. A program that ends, is killed or leaves the loop before that gets it again, with the same `Alert.id`, when
-///   it begins again under the same name.
+///   together. A program that ends, is killed or cancelled or leaves the loop before that gets it again, with the same
+///   `Alert.id`, when it begins again under the same name.
 /// - **One program at a time** has a name: the last that began. The sequence of the other one ends with a `StoreError`
 ///   of kind `replaced`. So does one whose consumer was removed or rewound.
 /// - **A pause** (`quake-admin consumers pause`) is noticed within ten seconds: `next()` then waits until the consumer is

@@ -34,7 +34,7 @@ extension QuakeDatabase {
     }
   }
 
-  /// How many events a query selects, regardless of its `after` and `limit`.
+  /// How many events a query selects, regardless of its `after`, `limit` and `offset`.
   ///
   /// - Throws: As `events(_:)`.
   public func count(_ query: EventQuery) async throws -> Int64 {
@@ -79,7 +79,8 @@ extension QuakeDatabase {
     }
   }
 
-  /// The events of a query in sections: ordered by a key, and within its values by the query's order.
+  /// The events of a query in sections: ordered by a key, and within its values by the query's order. The query's `limit`
+  /// counts events; its `after` and `offset` do not count. Times and magnitudes are in descending order.
   ///
   /// - Throws: As `events(_:)`.
   public func sections(
@@ -109,7 +110,8 @@ public struct EventList: Hashable, Sendable {
 /// }
 /// ```
 ///
-/// Each iterator has a connection of its own and holds one page. Cancellation works as for `EventChanges`.
+/// Each iterator has a connection of its own and holds one page. Cancellation works as for `EventChanges`. A lost
+/// connection ends the pages with `PostgresError`; other errors are those of `QuakeDatabase.events(_:)`.
 public struct EventPages: AsyncSequence, Sendable {
   /// The element of the sequence.
   public typealias Element = [EventRecord]
