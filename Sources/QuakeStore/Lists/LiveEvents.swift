@@ -216,6 +216,7 @@ private struct WindowSource: ListSource {
   private let query: EventQuery
   private var events: [EventRecord] = []
   private var count: Int64 = 0
+  private var end: EventCursor?
   private(set) var generation = 0
 
   init(_ follower: ReconnectingFollower, _ query: EventQuery) {
@@ -250,9 +251,11 @@ private struct WindowSource: ListSource {
     }
     guard let page else { return nil }
     let difference = LiveEvents.Difference(from: events, to: page.events)
-    if generation > 0, reason == nil, difference.isEmpty, count == self.count { return nil }
+    if generation > 0, reason == nil, difference.isEmpty, count == self.count, page.next == end {
+      return nil
+    }
     events = page.events
-    self.count = count
+    (self.count, end) = (count, page.next)
     defer { generation += 1 }
     return LiveEvents.Update(
       generation: generation, token: token, events: events, count: count, next: page.next,
