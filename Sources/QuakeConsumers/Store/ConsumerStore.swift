@@ -77,10 +77,12 @@ extension ConsumerStore {
   /// Makes consumers known that have a configuration, and takes those over that have a cursor, from any process that has
   /// them.
   ///
-  /// - Parameter descriptions: Their names are all different.
+  /// - Parameters:
+  ///   - descriptions: Their names are all different.
+  ///   - again: Whether to take only those that no other process has taken from this one.
   /// - Returns: By name, those that have a cursor. The others begin with `begin(_:at:)`.
   package func take(
-    _ descriptions: [Description], over connection: Connection
+    _ descriptions: [Description], again: Bool = false, over connection: Connection
   ) throws -> [String: State] {
     try connection.transaction {
       let taken = try connection.rows(
@@ -88,6 +90,7 @@ extension ConsumerStore {
         update quake.watcher
            set holder = \(holder), seen_at = now(), role = coalesce(role, current_user)
          where name = any (\(descriptions.map(\.name))::text[])
+           and (not \(again) or split_part(holder, ':', 1) = \(holder))
         returning name
         """, as: String.self)
       let known = Set(taken)

@@ -60,7 +60,7 @@ struct AlertSource: PullSource {
 
   private mutating func begun() throws -> AlertSession {
     if let session { return session }
-    let session = try AlertSession(rule, name, store, in: database, wake: wake, takes: !hasBegun)
+    let session = try AlertSession(rule, name, store, in: database, wake: wake, again: hasBegun)
     self.session = session
     hasBegun = true
     return session
@@ -84,10 +84,10 @@ final class AlertSession {
   private var signOfLife = PeriodicTimer(.seconds(10))
   private var clock = DatabaseClock()
 
-  /// - Parameter takes: Whether to take the consumer over from another process, or to create it.
+  /// - Parameter again: Whether this program had the consumer before: then it must not take it from another one.
   init(
     _ rule: AlertRule, _ name: String, _ store: ConsumerStore, in database: QuakeDatabase,
-    wake: Int32, takes: Bool
+    wake: Int32, again: Bool
   ) throws {
     self.name = name
     self.store = store
@@ -95,15 +95,8 @@ final class AlertSession {
     connection = try database.connect(wake: wake)
     let description = ConsumerStore.Description(
       name: name, sink: "program \(database.settings.applicationName)", isAlert: true)
-    if !takes {
-      // Another program may have taken it while the connection was lost.
-      let holders = try connection.rows(
-        "select split_part(coalesce(holder, ''), ':', 1) from quake.watcher where name = \(name)",
-        as: String.self)
-      guard holders == [store.holder] else { throw Self.replaced(name) }
-    }
-    var states = try store.take([description], over: connection)
-    if states[name] == nil {
+    var states = try store.take([description], again: again, over: connection)
+    if !again, states[name] == nil {
       let now = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
       states = try store.begin([description], at: now, over: connection)
     }
