@@ -55,6 +55,16 @@ package struct ConversationBook {
 
   // MARK: - Changes
 
+  /// Takes the next change, and decides after the last one of its transaction.
+  ///
+  /// - Returns: What is told; nil: the transaction goes on.
+  /// - Throws: What the source throws.
+  package mutating func alerts(after change: Change) throws -> [Alert]? {
+    take(change)
+    guard change.position + 1 == change.transaction.changeCount else { return nil }
+    return try end(of: change.transaction)
+  }
+
   /// Takes a change of the transaction that `end(of:)` ends.
   package mutating func take(_ change: Change) {
     guard change.op != .truncate, let text = change.code else { return events.truncate() }

@@ -88,9 +88,8 @@ final class AlertClient {
     self.isAtEnd = isAtEnd
     var messages: [Message] = []
     for change in changes {
-      book.take(change)
-      guard change.position + 1 == change.transaction.changeCount else { continue }
-      messages += try book.end(of: change.transaction).map { Message($0) }
+      guard let alerts = try book.alerts(after: change) else { continue }
+      messages += alerts.map { Message($0) }
       cursor = HistoryCursor(token: change.transaction.token)
     }
     seen = place

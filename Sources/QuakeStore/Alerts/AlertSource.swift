@@ -164,9 +164,7 @@ final class AlertSession {
   /// Takes the changes that were read, up to the end of a transaction that brings something to tell.
   private func decide() throws -> [Alert] {
     while let change = changes.popFirst() {
-      book.take(change)
-      guard change.position + 1 == change.transaction.changeCount else { continue }
-      let alerts = try book.end(of: change.transaction)
+      guard let alerts = try book.alerts(after: change) else { continue }
       cursor = HistoryCursor(token: change.transaction.token)
       if !alerts.isEmpty { return alerts }
     }

@@ -87,14 +87,11 @@ final class Consumer {
 
   /// Takes a change, if it has not seen it.
   func take(_ change: Change, into page: PageBuilder) throws {
-    let transaction = change.transaction
     guard seen.isBefore(change) else { return }
     if book != nil {
-      book?.take(change)
-      guard change.position + 1 == transaction.changeCount else { return }
-      let alerts = try book?.end(of: transaction) ?? []
+      guard let alerts = try book?.alerts(after: change) else { return }
       // Before the messages: they are made again if the cursor is before them.
-      cursor = HistoryCursor(token: transaction.token)
+      cursor = HistoryCursor(token: change.transaction.token)
       tell(alerts, into: page)
     } else if configuration.filter.accepts(change) {
       if gate.admits(change) {
