@@ -35,7 +35,7 @@ public final class QuakeDatabase: Sendable {
   /// - Parameters:
   ///   - conninfo: What libpq understands; empty: what its environment variables name.
   ///   - applicationName: The program's name in `pg_stat_activity`, and by default the author of its imports.
-  ///   - log: Gets what happens beside the results: lost connections, imports, migrations.
+  ///   - log: Gets what happens beside the results, on any thread: lost connections, imports, migrations.
   public convenience init(
     _ conninfo: String, applicationName: String,
     log: @escaping @Sendable (LogEvent) -> Void = { _ in }
@@ -50,7 +50,7 @@ public final class QuakeDatabase: Sendable {
   ///   - folder: The folder of everything that belongs to the server; an absolute path. It is created if necessary.
   ///   - programs: The folder of PostgreSQL's programs; nil: they are searched where Linux distributions put them.
   ///   - applicationName: The program's name in `pg_stat_activity`, and by default the author of its imports.
-  ///   - log: Gets what happens beside the results: lost connections, imports, migrations.
+  ///   - log: Gets what happens beside the results, on any thread: lost connections, imports, migrations.
   /// - Throws: An error of category `unavailable` if the server could not be started, of category `schema` if
   ///   PostgreSQL is not installed; `CancellationError`, after which the server may still start.
   public static func embedded(
