@@ -94,7 +94,8 @@ final class AlertSession {
     self.wake = wake
     connection = try database.connect(wake: wake)
     let description = ConsumerStore.Description(
-      name: name, sink: "program \(database.settings.applicationName)", isAlert: true)
+      name: name, sink: ConsumerStatus.programPrefix + database.settings.applicationName,
+      isAlert: true)
     var states = try store.take([description], again: again, over: connection)
     if !again, states[name] == nil {
       let now = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
