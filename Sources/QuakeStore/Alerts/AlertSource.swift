@@ -122,15 +122,16 @@ final class AlertSession {
         page.cursors = [(name, cursor)]
         _ = try store.record(page, over: connection)
       }
-      if signOfLife.fireIfDue() { try showLife() }
+      if signOfLife.remaining == .zero { try showLife() }
       if isPaused { try waitForResumption() }
     } catch is ConsumerStore.LostConsumers {
       throw Self.replaced(name)
     }
   }
 
+  /// Stores that the program is there, every few seconds, and looks whether the consumer is paused.
   private func showLife() throws {
-    try store.moveIdle([(name, cursor)], over: connection)
+    if signOfLife.fireIfDue() { try store.moveIdle([(name, cursor)], over: connection) }
     isPaused = try store.reload([name], over: connection)[name]?.isPaused ?? false
   }
 
