@@ -102,7 +102,7 @@ public struct EventQuery: Hashable, Sendable {
     let statement: SQL =
       most.map { "select count(*) from (select 1 \(sql: selection.text) limit \(max($0, 0))) c" }
       ?? "select count(*) \(sql: selection.text)"
-    return try selection.asking { try connection.row(statement, as: Int64.self) }
+    return try StoreError.ofTokens { try connection.row(statement, as: Int64.self) }
   }
 
   /// The sources of the events, up to `limit` and from `offset` on; at most two, which tells whether there are
@@ -114,7 +114,7 @@ public struct EventQuery: Hashable, Sendable {
     let order = EventOrder.total(order).map { $0.clause(alias: "q") }.joined(separator: ", ")
     let page: SQL =
       limit.map { "order by \(sql: order) limit \(max($0, 0)) offset \(max(offset, 0))" } ?? ""
-    return try selection.asking {
+    return try StoreError.ofTokens {
       try connection.rows(
         """
         select distinct coalesce(s.source, '')
@@ -186,7 +186,7 @@ public struct EventQuery: Hashable, Sendable {
       if count == limit { last = event }
       try body(event, others)
     }
-    try selection.asking {
+    try StoreError.ofTokens {
       if withOthers {
         try rows.read(statement, over: connection) { event, others in
           try take(event, others.textArray ?? [])
@@ -225,13 +225,11 @@ extension EventQuery {
       as: Timestamp?.self)
     if let first, first <= asOfFeed { return nil }
     // Events that came from no snapshot count from other times.
-    do throws(PostgresError) {
-      let any = try connection.row(
+    let any = try StoreError.ofTokens {
+      try connection.row(
         "select exists (select from quake.as_of_feed(\(asOfFeed)))", as: Bool.self)
-      return any ? nil : .some(first)
-    } catch {
-      throw StoreError(token: error) ?? error
     }
+    return any ? nil : .some(first)
   }
 }
 

@@ -120,17 +120,8 @@ struct EventQuerySQL {
 
   /// Looks only at the end of an earlier state that has the page.
   mutating func findPage(of query: EventQuery, over connection: Connection) throws {
-    var past = past
-    try asking { try past?.narrow(toPageOf: query, where: conditions, over: connection) }
-    self.past = past
-  }
-
-  /// Runs `body`; the server's errors about tokens become `StoreError`.
-  func asking<Value>(_ body: () throws -> Value) throws -> Value {
-    do {
-      return try body()
-    } catch let error as PostgresError {
-      throw StoreError(token: error) ?? error
+    try StoreError.ofTokens {
+      try past?.narrow(toPageOf: query, where: conditions, over: connection)
     }
   }
 }

@@ -35,7 +35,7 @@ public final class QuakeDatabase: Sendable {
   /// - Parameters:
   ///   - conninfo: What libpq understands; empty: what its environment variables name.
   ///   - applicationName: The program's name in `pg_stat_activity`, and by default the author of its imports.
-  ///   - log: Gets what happens beside the results: lost connections, imports, migrations.
+  ///   - log: Gets what happens beside the results, on any thread: lost connections, imports, migrations.
   public convenience init(
     _ conninfo: String, applicationName: String,
     log: @escaping @Sendable (LogEvent) -> Void = { _ in }
@@ -50,7 +50,7 @@ public final class QuakeDatabase: Sendable {
   ///   - folder: The folder of everything that belongs to the server; an absolute path. It is created if necessary.
   ///   - programs: The folder of PostgreSQL's programs; nil: they are searched where Linux distributions put them.
   ///   - applicationName: The program's name in `pg_stat_activity`, and by default the author of its imports.
-  ///   - log: Gets what happens beside the results: lost connections, imports, migrations.
+  ///   - log: Gets what happens beside the results, on any thread: lost connections, imports, migrations.
   /// - Throws: An error of category `unavailable` if the server could not be started, of category `schema` if
   ///   PostgreSQL is not installed; `CancellationError`, after which the server may still start.
   public static func embedded(
@@ -70,6 +70,8 @@ public final class QuakeDatabase: Sendable {
   /// Stops the private server in a folder, and waits until it has ended.
   ///
   /// - Returns: Whether it was running.
+  /// - Throws: An error of category `tryLater` if the server does not end; `CancellationError`, after which it may
+  ///   still end.
   @discardableResult
   public static func stopEmbedded(in folder: String) async throws -> Bool {
     try await onOwnThread { _ in
@@ -139,21 +141,32 @@ public final class QuakeDatabase: Sendable {
   /// ```
   ///
   /// The connection is closed when the closure returns, and a transaction that is open then is rolled back. If the
-  /// calling task is cancelled, the statement that runs is cancelled, and the closure gets `PostgresError` of kind
-  /// `interrupted`.
+  /// calling task is cancelled, the call ends at once. The statement that runs is cancelled, and the closure, which may
+  /// still run for a moment, gets `PostgresError` of kind `interrupted`.
   ///
   /// - Throws: The error of the closure; otherwise as `check()`.
   public func withConnection<Answer: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Answer
   ) async throws -> Answer {
-    try await Self.onOwnThread { [settings, log] wake in
-      let connection = try Connection(settings, wake: wake)
-      connection.interrupt = wake
+    try await Self.onOwnThread { wake in
+      let connection = try self.connect(wake: wake)
       // Preparing does not pay for one answer, and there may be a pooler in between.
       connection.keepsStatements = false
-      try Migrator.checkSchema(of: connection) { log(LogEvent(.warning, $0.message)) }
       return try body(connection)
     }
+  }
+
+  /// Connects for a thread of its own, and checks the schema.
+  ///
+  /// - Parameters:
+  ///   - wake: A descriptor that becomes readable when the thread is to end.
+  ///   - answerTimeout: How long to wait for each answer; nil: as long as the server is there.
+  func connect(wake: Int32, answerTimeout: Duration? = nil) throws -> Connection {
+    let connection = try Connection(settings, wake: wake)
+    connection.interrupt = wake
+    connection.answerTimeout = answerTimeout
+    try Migrator.checkSchema(of: connection) { [log] in log(LogEvent(.warning, $0.message)) }
+    return connection
   }
 
   /// Runs a blocking call on a thread of its own.

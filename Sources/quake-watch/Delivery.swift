@@ -134,7 +134,7 @@ final class Delivery {
     case .token(.diverged), .token(.future): break
     default: return error
     }
-    lost = try delivered.lost(isLost)
+    lost = try delivered.lost { try $0.isLost(source.verify) }
     func sentences(_ first: String?, _ second: String?) -> String? {
       let both = [first, second].compactMap { $0 }.joined(separator: " ")
       return both.isEmpty ? nil : both
@@ -142,20 +142,6 @@ final class Delivery {
     return StoreError(
       error.kind, error.message, detail: sentences(error.detail, lossText),
       hint: sentences(error.hint, cursorStore.advice))
-  }
-
-  private func isLost(_ token: ChangeToken) throws -> Bool {
-    do {
-      try source.verify(token)
-      return false
-    } catch let error as StoreError {
-      switch error.kind {
-      case .token(.diverged), .token(.future): return true
-      // It was purged.
-      case .token(.expired): return false
-      default: throw error
-      }
-    }
   }
 
   private var lossText: String? {

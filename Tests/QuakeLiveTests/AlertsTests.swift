@@ -1,6 +1,7 @@
 import Postgres
 import QuakeModel
 import QuakeStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +85,53 @@ import Testing
     } catch let error as StoreError {
       #expect(error.kind == .replaced)
     }
+  }
+
+  @Test func aProgramShowsThatItRunsAlsoWhereNothingChanges() async throws {
+    try await begin()
+    let before = try connection.ask("select holder from quake.watcher")
+    let waiting = Task { [alerts = alerts()] in try await alerts.first(1) { $0.id } }
+    let test = database.test
+    try await OwnThread.run {
+      let connection = try test.connect()
+      try eventually("the program has the consumer") {
+        try connection.ask("select holder from quake.watcher") != before
+      }
+      try connection.run("update quake.watcher set seen_at = now() - interval '1 hour'")
+      #expect(
+        try connection.eventually(
+          "exists (select from quake.watcher where seen_at > now() - interval '1 minute')"))
+    }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+  }
+
+  @Test func aPausedConsumerIsToldNothingUntilItIsResumed() async throws {
+    try await begin()
+    try connection.run("update quake.consumer set paused_at = now()")
+    try insert("a", 6.1)
+    let told = Mutex(false)
+    let waiting = Task { [alerts = alerts()] in
+      try await alerts.first(1) { alert in
+        told.withLock { $0 = true }
+        return alert.kind
+      }
+    }
+    let test = database.test
+    try await OwnThread.run {
+      let connection = try test.connect()
+      try connection.run("update quake.watcher set seen_at = now() - interval '1 hour'")
+      // When the program begins, and later on.
+      for _ in 0..<2 {
+        #expect(
+          try connection.eventually(
+            "exists (select from quake.watcher where seen_at > now() - interval '1 minute')"))
+        try connection.run("update quake.watcher set seen_at = now() - interval '1 hour'")
+      }
+      #expect(!told.withLock { $0 })
+      try connection.run("update quake.consumer set paused_at = null")
+    }
+    #expect(try await waiting.value == [.opened])
   }
 
   @Test func whatWaitsIsToldWhenItsTimeIsOver() async throws {

@@ -69,6 +69,30 @@ import Testing
     #expect(rows.isEmpty && empty.count == 0 && empty.next == nil)
   }
 
+  @Test func aWindowTellsThatNothingFollowsItAnyMore() async throws {
+    let database = try LiveDatabase()
+    try await OwnThread.run(within: .seconds(60)) {
+      let connection = try database.test.connect()
+      try connection.run(
+        """
+        insert into quake.quake (code, time, magnitude)
+        select 'w' || n, now(), n from generate_series(1, 6) n
+        """)
+      var query = EventQuery(EventFilter(), order: [.greatestFirst], limit: 2)
+      query.after = try await database.live.events(query).next
+      var iterator = database.live.live(query).makeAsyncIterator()
+      #expect(try await iterator.next()?.next != nil)
+      // Neither the events of the window nor their number change.
+      try connection.run(
+        """
+        with gone as (delete from quake.quake where magnitude <= 2)
+        insert into quake.quake (code, time, magnitude) values ('w7', now(), 7), ('w8', now(), 8)
+        """)
+      let update = try #require(try await iterator.next())
+      #expect(update.next == nil && update.difference.isEmpty && update.count == 6)
+    }
+  }
+
   @Test func aDeletedEventThatIsInsertedAgainLeavesTheListOfTheDeleted() async throws {
     let database = try LiveDatabase()
     try await OwnThread.run(within: .seconds(60)) {

@@ -1,7 +1,7 @@
 public import QuakeModel
 
 /// A step of the conversation about an earthquake.
-public struct Alert: Sendable {
+public struct Alert: Hashable, Identifiable, Sendable {
   /// What a message tells.
   public typealias Kind = Message.Kind
 

@@ -22,7 +22,8 @@ public struct AlertRule: Sendable {
   public var tellsClosed = false
   /// What is not told first at night; nil: the night is as the day.
   package var night: Night?
-  /// Whether aftershocks must be stronger than others to be told; see `AftershockZone`.
+  /// Whether aftershocks are not told: those near an earthquake above magnitude 5.5 that was told, and more than
+  /// 2 magnitudes weaker.
   public var quietsAftershocks = false
   /// Whether an earthquake is not told whose origin time is before that of one that was told.
   public var isNewestOnly = false

@@ -55,6 +55,16 @@ package struct ConversationBook {
 
   // MARK: - Changes
 
+  /// Takes the next change, and decides after the last one of its transaction.
+  ///
+  /// - Returns: What is told; nil: the transaction goes on.
+  /// - Throws: What the source throws.
+  package mutating func alerts(after change: Change) throws -> [Alert]? {
+    take(change)
+    guard change.position + 1 == change.transaction.changeCount else { return nil }
+    return try end(of: change.transaction)
+  }
+
   /// Takes a change of the transaction that `end(of:)` ends.
   package mutating func take(_ change: Change) {
     guard change.op != .truncate, let text = change.code else { return events.truncate() }
@@ -162,9 +172,11 @@ package struct ConversationBook {
 
   // MARK: - What has changed
 
-  /// What differs from the last call: the conversations to be stored, the oldest first, and how they were before. An
-  /// event is in one conversation.
-  package mutating func takeUnstored() -> (changed: [Conversation], past: [PastConversation]) {
+  /// The conversations to be stored, the oldest first, and how they were before.
+  package typealias Unstored = (changed: [Conversation], past: [PastConversation])
+
+  /// What differs from the last call. An event is in one conversation.
+  package mutating func takeUnstored() -> Unstored {
     defer {
       unstored.removeAll()
       past.removeAll()

@@ -1,4 +1,5 @@
 package import Postgres
+internal import QuakeHistory
 package import QuakeModel
 
 /// An operator's actions on consumers. The process that runs a consumer notices each within seconds.
@@ -67,10 +68,10 @@ package enum ConsumerControl {
     let moved = try connection.firstRow(
       """
       with old as (
-        select w.name, w.token, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as place
+        select w.name, w.token, \(sql: DurableCursor.token(of: "w")) as place
           from quake.watcher w where w.name = \(name) for update)
       update quake.watcher w
-         set token = \(number), nonce = \(nonce(of: place)), changes = 0, moved_at = now(),
+         set token = \(number), nonce = \(place.nonceText), changes = 0, moved_at = now(),
              -- A process that runs it takes it anew; no other one does meanwhile.
              holder = case when w.holder ~ ':[0-9]{1,9}$' then 'rewound' || substring(w.holder from ':[0-9]*$') end
         from old where w.name = old.name
@@ -198,10 +199,5 @@ package enum ConsumerControl {
     throw StoreError(
       .conflict, message, detail: "Nothing was changed.",
       hint: "\"quake-admin consumers show\" lists what it owes.")
-  }
-
-  private static func nonce(of token: ChangeToken) -> String? {
-    let words = "\(token)".split(separator: ".")
-    return words.count == 2 ? String(words[1]) : nil
   }
 }

@@ -60,6 +60,12 @@ package struct ConsumerStatus: Sendable {
   /// Whether its receiver asks a server for its changes, and shows that it runs with each acknowledgement.
   package var isRemote: Bool { sink.hasPrefix(RemoteConsumer.sinkPrefix) }
 
+  /// The name of the program that follows it with the library; nil: another one runs it.
+  package var program: String? {
+    sink.hasPrefix(Self.programPrefix) ? String(sink.dropFirst(Self.programPrefix.count)) : nil
+  }
+  package static let programPrefix = "program "
+
   /// Whether the last attempt failed.
   package var isFailing: Bool {
     guard let failedAt else { return false }

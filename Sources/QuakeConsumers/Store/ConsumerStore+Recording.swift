@@ -23,6 +23,15 @@ extension ConsumerStore {
     package var isEmpty: Bool {
       owed.isEmpty && conversations.isEmpty && cursors.isEmpty && heldBack.isEmpty
     }
+
+    /// Adds what the book of a consumer has not stored yet.
+    ///
+    /// - Returns: Whether that is anything.
+    package mutating func add(_ unstored: ConversationBook.Unstored, of consumer: String) -> Bool {
+      conversations += unstored.changed.map { (consumer, $0) }
+      past += unstored.past.map { (consumer, $0) }
+      return !unstored.changed.isEmpty
+    }
   }
 
   /// The consumers that this process has lost: to another process, or because they were rewound or removed.
@@ -130,7 +139,7 @@ extension ConsumerStore {
       update quake.watcher w
          set token = c.token, nonce = c.nonce, changes = c.changes, moved_at = now(), seen_at = now()
         from unnest(\(cursors.map(\.consumer))::text[], \(cursors.map(\.cursor.token.number))::bigint[],
-                    \(cursors.map { Self.nonce(of: $0.cursor) })::text[],
+                    \(cursors.map(\.cursor.token.nonceText))::text[],
                     \(cursors.map(\.cursor.changes))::bigint[]) c (name, token, nonce, changes)
        where w.name = c.name and split_part(w.holder, ':', 1) = \(holder)
       returning w.name
@@ -238,16 +247,19 @@ extension ConsumerStore {
                  o (consumer, number)
          where d.consumer = o.consumer and d.number = o.number
         returning d.consumer, d.token),
-      counted as (select consumer, count(*) as count from gone group by consumer),
-      noted as (
-        update quake.consumer c
-           set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
-               rate = d.count + c.rate
-                 * exp(- greatest(0, least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600)))
-          from counted d where c.name = d.consumer)
+      counted as (\(sql: Self.countGone))
       select distinct token from gone
       """, prepared: true, as: ChangeToken.self)
   }
+
+  /// Counts the delivered messages of a list `gone (consumer)`.
+  static let countGone: SQL = """
+    update quake.consumer c
+       set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
+           rate = d.count + c.rate
+             * exp(- greatest(0, least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600)))
+      from (select consumer, count(*) as count from gone group by consumer) d where c.name = d.consumer
+    """
 
   private func note(_ failed: [Failed], over connection: Connection) throws {
     try connection.executePrepared(

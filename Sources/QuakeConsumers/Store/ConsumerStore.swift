@@ -77,10 +77,12 @@ extension ConsumerStore {
   /// Makes consumers known that have a configuration, and takes those over that have a cursor, from any process that has
   /// them.
   ///
-  /// - Parameter descriptions: Their names are all different.
+  /// - Parameters:
+  ///   - descriptions: Their names are all different.
+  ///   - again: Whether to take only those that no other process has taken from this one.
   /// - Returns: By name, those that have a cursor. The others begin with `begin(_:at:)`.
   package func take(
-    _ descriptions: [Description], over connection: Connection
+    _ descriptions: [Description], again: Bool = false, over connection: Connection
   ) throws -> [String: State] {
     try connection.transaction {
       let taken = try connection.rows(
@@ -88,6 +90,7 @@ extension ConsumerStore {
         update quake.watcher
            set holder = \(holder), seen_at = now(), role = coalesce(role, current_user)
          where name = any (\(descriptions.map(\.name))::text[])
+           and (not \(again) or split_part(holder, ':', 1) = \(holder))
         returning name
         """, as: String.self)
       let known = Set(taken)
@@ -163,7 +166,7 @@ extension ConsumerStore {
         """
         insert into quake.watcher (name, holder, token, nonce, changes)
         select n, \(holder) || ':' || pg_backend_pid(), \(cursor.token.number),
-               \(Self.nonce(of: cursor)), \(cursor.changes)
+               \(cursor.token.nonceText), \(cursor.changes)
           from unnest(\(names)::text[]) n
         on conflict (name) do nothing
         returning name
@@ -208,27 +211,21 @@ extension ConsumerStore {
   func states(of names: [String], over connection: Connection) throws -> [String: State] {
     let states = try connection.rows(
       """
-      select w.name, case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token,
-             w.changes, c.paused_at is not null as paused, c.changed_at, c.held_back
+      select w.name, \(sql: DurableCursor.token(of: "w")) as token, w.changes,
+             c.paused_at is not null as paused, c.changed_at, c.held_back
         from quake.watcher w join quake.consumer c on c.name = w.name
        where w.name = any (\(names)::text[])
       """, format: .binary
     ) { row throws(PostgresError) in
       (
-        try row["name"] as String, try row["token"] as ChangeToken, try row["changes"] as Int64,
-        try row["paused"] as Bool, try row["changed_at"] as Timestamp,
-        try row["held_back"] as Int64
+        try row["name"] as String,
+        State(
+          cursor: HistoryCursor(token: try row["token"], changes: try row["changes"]),
+          isPaused: try row["paused"], changedAt: try row["changed_at"],
+          heldBack: try row["held_back"])
       )
     }
-    return Dictionary(
-      uniqueKeysWithValues: states.map { name, token, changes, paused, at, held in
-        (
-          name,
-          State(
-            cursor: HistoryCursor(token: token, changes: changes), isPaused: paused, changedAt: at,
-            heldBack: held)
-        )
-      })
+    return Dictionary(uniqueKeysWithValues: states)
   }
 
   // MARK: - What is owed
@@ -287,12 +284,6 @@ extension ConsumerStore {
 // MARK: - Forms
 
 extension ConsumerStore {
-  /// The nonce of a cursor's token as the database stores it; nil for the beginning.
-  static func nonce(of cursor: HistoryCursor) -> String? {
-    let words = "\(cursor.token)".split(separator: ".")
-    return words.count == 2 ? String(words[1]) : nil
-  }
-
   /// Variables as lines `NAME=value`.
   static func text(of variables: [Message.Variable]) -> String {
     variables.map { variable in
@@ -341,6 +332,23 @@ package struct DatabaseClock: Sendable {
       isKnown = true
     }
     return Timestamp(microseconds: MonotonicClock.now().wholeMicroseconds + difference)
+  }
+
+  /// How long after its commit time a transaction may become visible.
+  private static let commitPatience = Duration.seconds(1)
+
+  /// The time up to which every transaction is visible.
+  package mutating func settledTime(over connection: Connection) throws(PostgresError) -> Timestamp
+  {
+    try now(over: connection).advanced(by: .zero - Self.commitPatience)
+  }
+
+  /// How long until every transaction up to a time is visible.
+  package mutating func remaining(
+    to time: Timestamp, over connection: Connection
+  ) throws(PostgresError) -> Duration {
+    let left = time.microseconds - (try settledTime(over: connection)).microseconds
+    return max(.zero, .microseconds(left))
   }
 }
 

@@ -66,7 +66,7 @@ package struct RemoteConsumer: Sendable {
   }
 
   private static let columns: SQL = """
-    case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes, c.paused_at, c.rule
+    \(sql: DurableCursor.token(of: "w")) as token, w.changes, c.paused_at, c.rule
     """
 
   /// How it is; nil: there is none.
@@ -120,7 +120,7 @@ package struct RemoteConsumer: Sendable {
       let made = try connection.execute(
         """
         insert into quake.watcher (name, holder, token, nonce, changes)
-        values (\(storedName), \(session), \(cursor.token.number), \(ConsumerStore.nonce(of: cursor)),
+        values (\(storedName), \(session), \(cursor.token.number), \(cursor.token.nonceText),
                 \(cursor.changes))
         on conflict (name) do nothing
         """
@@ -170,13 +170,8 @@ package struct RemoteConsumer: Sendable {
           delete from quake.delivery d using quake.delivery last
            where last.consumer = \(storedName) and last.id = \(id)
              and d.consumer = last.consumer and d.number <= last.number
-          returning 1),
-        counted as (select count(*) as count from gone)
-        update quake.consumer c
-           set delivered = c.delivered + d.count, delivered_at = clock_timestamp(),
-               rate = d.count + c.rate
-                 * exp(- greatest(0, least(500, extract(epoch from clock_timestamp() - c.delivered_at)::float8 / 3600)))
-          from counted d where c.name = \(storedName) and d.count > 0
+          returning d.consumer)
+        \(sql: ConsumerStore.countGone)
         """)
       return outcome
     }
@@ -197,7 +192,7 @@ package struct RemoteConsumer: Sendable {
     let found = try connection.firstRow(
       """
       with new as (
-        select \(cursor.token.number)::int8 as token, \(ConsumerStore.nonce(of: cursor))::text as nonce,
+        select \(cursor.token.number)::int8 as token, \(cursor.token.nonceText)::text as nonce,
                \(cursor.changes)::int8 as changes),
       old as (
         select w.name, starts_with(w.holder || ' ', \(session + " ")) as is_own, c.paused_at, c.rule,
@@ -215,7 +210,7 @@ package struct RemoteConsumer: Sendable {
                moved_at = case when o.moves then now() else w.moved_at end, seen_at = now()
           from old o cross join new n
          where w.name = o.name and o.is_own
-        returning case when w.token = 0 then '0' else w.token || '.' || w.nonce end as token, w.changes)
+        returning \(sql: DurableCursor.token(of: "w")) as token, w.changes)
       select o.is_own, m.token, m.changes, o.paused_at, o.rule from old o left join moved m on true
       """, format: .binary, as: (Bool?, ChangeToken?, Int64?, Timestamp?, String?).self)
     guard let (isOwn, token, changes, pausedAt, rule) = found else { return .unknown }

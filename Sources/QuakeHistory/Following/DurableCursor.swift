@@ -33,7 +33,7 @@ package struct DurableCursor {
       update quake.watcher
          set holder = \(holder), seen_at = now(), role = coalesce(role, current_user)
        where name = \(name)
-      returning case when token = 0 then '0' else token || '.' || nonce end, changes
+      returning \(sql: Self.token(of: "watcher")), changes
       """, as: (String?, Int64).self)
     guard let (text, changes) = stored else { return nil }
     guard let token = text.flatMap({ ChangeToken($0) }) else {
@@ -88,7 +88,7 @@ package struct DurableCursor {
     try connection.execute(
       """
       insert into quake.watcher as w (name, holder, token, nonce, changes)
-      values (\(name), \(holder), \(cursor.token.number), \(nonce(of: cursor)), \(cursor.changes))
+      values (\(name), \(holder), \(cursor.token.number), \(cursor.token.nonceText), \(cursor.changes))
       on conflict (name) do update
          set token = excluded.token, nonce = excluded.nonce, changes = excluded.changes,
              moved_at = now(), seen_at = now()
@@ -106,7 +106,7 @@ package struct DurableCursor {
       """
       with quickly as (select set_config('synchronous_commit', 'off', true))
       update quake.watcher w
-         set token = \(cursor.token.number), nonce = \(nonce(of: cursor)),
+         set token = \(cursor.token.number), nonce = \(cursor.token.nonceText),
              changes = \(cursor.changes), moved_at = now(), seen_at = now()
         from quickly
        where w.name = \(name) and w.holder = \(holder)
@@ -114,9 +114,13 @@ package struct DurableCursor {
     try check(moved.affectedRows)
   }
 
-  private func nonce(of cursor: HistoryCursor) -> String? {
-    let words = "\(cursor.token)".split(separator: ".")
-    return words.count == 2 ? String(words[1]) : nil
+  /// The token of a row of `quake.watcher`.
+  ///
+  /// - Parameter row: The row's table or alias.
+  package static func token(of row: SQL) -> SQL {
+    """
+    case when \(sql: row).token = 0 then '0' else \(sql: row).token || '.' || \(sql: row).nonce end
+    """
   }
 
   /// Records that the process is alive although the cursor has not moved.

@@ -94,11 +94,7 @@ package struct HistoryReader {
   ///
   /// - Throws: `StoreError` of kind `token` if it is not, or no longer.
   static func verify(_ token: ChangeToken, over connection: Connection) throws {
-    do throws(PostgresError) {
-      try connection.execute("select quake.token_number(\(token))")
-    } catch {
-      throw StoreError(token: error) ?? error
-    }
+    try StoreError.ofTokens { _ = try connection.execute("select quake.token_number(\(token))") }
   }
 
   /// The newest token of a store; `beginning` if nothing has ever changed.

@@ -18,7 +18,7 @@ extension HistoryDifference {
     over connection: Connection, _ body: (EventDifference) throws -> Void
   ) throws -> String? {
     var (count, next, hasMore) = (0, nil as String?, false)
-    do {
+    try StoreError.ofTokens {
       try connection.stream(page(first, last, after: code, limit: limit)) { rows in
         for row in 0..<rows.rowCount {
           // One more tells whether there is a next page.
@@ -32,8 +32,6 @@ extension HistoryDifference {
           try body(try difference(rows, row))
         }
       }
-    } catch let error as PostgresError {
-      throw StoreError(token: error) ?? error
     }
     return hasMore ? next : nil
   }

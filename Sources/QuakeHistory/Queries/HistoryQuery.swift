@@ -3,8 +3,7 @@ public import QuakeModel
 
 /// A query of the history: its range, its filter and its order.
 ///
-/// The query is a value; `count`, `codes` and `HistoryQueryReader` answer it. An answer holds only changes
-/// that are committed when it begins.
+/// The query is a value. An answer holds only changes that are committed when it begins.
 public struct HistoryQuery: Hashable, Sendable {
   /// The order of the changes.
   public enum Order: Hashable, Sendable {
@@ -39,7 +38,7 @@ public struct HistoryQuery: Hashable, Sendable {
   package func count(over connection: Connection) throws -> Int64 {
     let summary = HistorySummary(
       historyQuery: self, range: try HistoryRange(self, over: connection))
-    let count = try Self.run { try connection.row(summary.count, as: Int64.self) }
+    let count = try StoreError.ofTokens { try connection.row(summary.count, as: Int64.self) }
     return min(count, limit ?? count)
   }
 
@@ -52,17 +51,8 @@ public struct HistoryQuery: Hashable, Sendable {
   package func codes(over connection: Connection, _ body: (String) throws -> Void) throws {
     let summary = HistorySummary(
       historyQuery: self, range: try HistoryRange(self, over: connection))
-    try Self.run {
+    try StoreError.ofTokens {
       try connection.forEachRow(summary.codes) { row in try body(try row["code"]) }
-    }
-  }
-
-  /// Runs `body`; the server's errors about tokens become `StoreError`.
-  private static func run<Value>(_ body: () throws -> Value) throws -> Value {
-    do {
-      return try body()
-    } catch let error as PostgresError {
-      throw StoreError(token: error) ?? error
     }
   }
 }
@@ -296,15 +286,12 @@ public enum HistoryBound: Hashable, Sendable {
         .token(.malformed), "there is no transaction \(number)",
         hint: "Transactions are numbered from 1; 0 is the beginning.")
     }
-    let (found, newest): (ChangeToken?, ChangeToken)
-    do throws(PostgresError) {
-      (found, newest) = try connection.row(
+    let (found, newest) = try StoreError.ofTokens {
+      try connection.row(
         """
         select (select t.token || '.' || t.nonce from quake.change_transaction t
                  where t.token = \(number) and quake.history_covers(\(number))), quake.latest_token()
         """, as: (ChangeToken?, ChangeToken).self)
-    } catch {
-      throw StoreError(token: error) ?? error
     }
     if let found { return found }
     if number == 0 {
@@ -330,5 +317,14 @@ extension StoreError {
     default: return nil
     }
     self.init(.token(problem), error.message, detail: error.detail, hint: error.hint)
+  }
+
+  /// Runs `body`; the database's errors about tokens become `StoreError`.
+  package static func ofTokens<Value>(_ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as PostgresError {
+      throw StoreError(token: error) ?? error
+    }
   }
 }

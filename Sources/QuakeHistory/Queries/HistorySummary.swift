@@ -65,12 +65,10 @@ package enum HistoryDifference {
   ) throws {
     let from = try start.resolve(over: connection)
     let to = try end?.resolve(over: connection) ?? HistoryReader.latestToken(over: connection)
-    do {
+    try StoreError.ofTokens {
       try connection.stream(statement(from, to)) { rows in
         for row in 0..<rows.rowCount { try body(try difference(rows, row)) }
       }
-    } catch let error as PostgresError {
-      throw StoreError(token: error) ?? error
     }
   }
 

@@ -13,20 +13,6 @@ extension Sequence<EventColumn> {
   }
 }
 
-extension QueryResult {
-  /// An event from the columns of `quake.quake`, all of them and in their order, in the binary format.
-  package func record(_ row: Int, firstColumn: Int) throws(StoreError) -> EventRecord {
-    guard firstColumn + EventColumn.allCases.count <= columnCount else {
-      throw EventRecord.malformed("an event with too few columns")
-    }
-    var record = EventRecord()
-    for column in EventColumn.allCases {
-      try record.set(column, binary(row, firstColumn + column.rawValue))
-    }
-    return record
-  }
-}
-
 extension CopyReader {
   /// Sets a record to an event from the columns of `quake.quake`, all of them and in their order. It is set
   /// in place, because a record for each of a million rows would be allocated.
@@ -89,7 +75,7 @@ extension Connection {
 extension QueryResult {
   /// An event from some columns of `quake.quake`, in this order, in the binary format.
   package func record(
-    _ row: Int, firstColumn: Int, columns: [EventColumn]
+    _ row: Int, firstColumn: Int, columns: [EventColumn] = EventColumn.allCases
   ) throws(StoreError) -> EventRecord {
     guard firstColumn + columns.count <= columnCount else {
       throw EventRecord.malformed("an event with too few columns")

@@ -50,10 +50,13 @@ public struct ChangeToken: Hashable, Sendable {
 
 extension ChangeToken: CustomStringConvertible {
   /// `1042.9f3ac2d1`, or `0`.
-  public var description: String {
-    guard number > 0 else { return "0" }
+  public var description: String { nonceText.map { "\(number).\($0)" } ?? "0" }
+
+  /// The nonce as the database stores it; nil for `beginning`.
+  package var nonceText: String? {
+    guard number > 0 else { return nil }
     let hexadecimal = String(nonce, radix: 16)
-    return "\(number)." + String(repeating: "0", count: 8 - hexadecimal.utf8.count) + hexadecimal
+    return String(repeating: "0", count: 8 - hexadecimal.utf8.count) + hexadecimal
   }
 }
 

@@ -45,7 +45,7 @@ extension EventQuery {
     guard key != .type, countsOnlyEarthquakes(everyType) else { return 0 }
     var selection = try EventQuerySQL(self, readsAll: true, over: connection)
     selection.restrict("not \(sql: EventQuerySQL.isEarthquake)")
-    return try selection.asking {
+    return try StoreError.ofTokens {
       try connection.row("select count(*) \(sql: selection.text)", as: Int64.self)
     }
   }
@@ -79,7 +79,7 @@ extension EventQuery {
         "null::int8"
       }
     let order: SQL = key.hasNaturalOrder ? "g.key nulls last" : "g.count desc, g.key nulls last"
-    try selection.asking {
+    try StoreError.ofTokens {
       try connection.forEachRow(
         """
         select g.key, g.count, g.known, g.average, g.minimum, g.maximum, g.energy, g.moment,
@@ -125,7 +125,7 @@ extension EventQuery {
                 \(sql: selection.text) offset 0) q
         """
     }
-    return try selection.asking {
+    return try StoreError.ofTokens {
       try connection.row(
         """
         select s.count, s.known, s.average, s.minimum, s.maximum, s.energy, s.moment, s.others,
@@ -181,7 +181,7 @@ extension EventQuery {
       if !events.isEmpty { sections.append(EventSection(key: current, events: events)) }
       events = []
     }
-    try selection.asking {
+    try StoreError.ofTokens {
       try rows.read(statement, over: connection) { event, rest in
         let value = Self.value(of: key, rest)
         if !Self.isSame(value, current) { end() }
@@ -303,9 +303,9 @@ public struct EventSummary: Sendable, Hashable {
 
 /// A key by which events are grouped.
 public enum EventKey: Sendable, Hashable {
-  /// The place without distance and direction, such as `Pāhala, Hawaii` (`PlaceName.locality`).
+  /// The place without distance and direction, such as `Pāhala, Hawaii`.
   case place
-  /// The last part of the place, such as `Hawaii` (`PlaceName.region`).
+  /// The last part of the place, such as `Hawaii`.
   case region
   /// The network (`net`).
   case network

@@ -88,9 +88,8 @@ final class AlertClient {
     self.isAtEnd = isAtEnd
     var messages: [Message] = []
     for change in changes {
-      book.take(change)
-      guard change.position + 1 == change.transaction.changeCount else { continue }
-      messages += try book.end(of: change.transaction).map { Message($0) }
+      guard let alerts = try book.alerts(after: change) else { continue }
+      messages += alerts.map { Message($0) }
       cursor = HistoryCursor(token: change.transaction.token)
     }
     seen = place
@@ -105,13 +104,11 @@ final class AlertClient {
 
   /// Stores messages and conversations with the cursor.
   private func record(_ messages: [Message], over work: Connection) throws {
-    let (changed, past) = book.takeUnstored()
-    guard !messages.isEmpty || !changed.isEmpty else { return }
     var page = ConsumerStore.Page()
+    let hasChanged = page.add(book.takeUnstored(), of: name)
+    guard !messages.isEmpty || hasChanged else { return }
     page.messages = messages
     page.owed = messages.indices.map { (name, $0) }
-    page.conversations = changed.map { (name, $0) }
-    page.past = past.map { (name, $0) }
     page.cursors = [(name, cursor)]
     do {
       _ = try store.record(page, over: work)

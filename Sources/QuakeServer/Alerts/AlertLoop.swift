@@ -80,8 +80,8 @@ final class AlertLoop {
     }
     let due = clients.filter { $0.nextDue != nil && $0.isAtEnd && $0.reads }
     if !due.isEmpty {
-      let now = try clock.now(over: work).microseconds - Self.commitPatience.wholeMicroseconds
-      for client in due { try client.advance(to: Timestamp(microseconds: now), over: work) }
+      let time = try clock.settledTime(over: work)
+      for client in due { try client.advance(to: time, over: work) }
     }
     for client in clients where !client.hasEnded { try client.send(over: work) }
     if life.fireIfDue() {
@@ -89,9 +89,6 @@ final class AlertLoop {
     }
     removeEnded()
   }
-
-  /// How long after its commit time a transaction may become visible.
-  private static let commitPatience = Duration.seconds(1)
 
   private func read(
     _ group: [AlertClient], after cursor: HistoryCursor, _ history: Connection, _ work: Connection

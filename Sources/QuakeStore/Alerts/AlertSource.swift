@@ -3,18 +3,17 @@ internal import Postgres
 public import QuakeConsumers
 internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeSchema
 
 /// Decides what is told of earthquakes, on demand, and stores what was told.
 struct AlertSource: PullSource {
   private let rule: AlertRule
   private let name: String
-  private let settings: ConnectionSettings
+  private let database: QuakeDatabase
   private let wake: Int32
-  private let log: @Sendable (QuakeDatabase.LogEvent) -> Void
   private let store = ConsumerStore()
   private var session: AlertSession?
   private var hasBegun = false
+  private var outages: OutageLog
   /// The alerts to hand over.
   private var alerts: ArraySlice<Alert> = []
   /// The ids of those that were handed over and are not stored as told yet.
@@ -23,15 +22,12 @@ struct AlertSource: PullSource {
   private var ids: [String] = []
   private var backoff = Backoff()
 
-  init(
-    _ rule: AlertRule, named name: String, _ settings: ConnectionSettings, wake: Int32,
-    log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
-  ) {
+  init(_ rule: AlertRule, named name: String, in database: QuakeDatabase, wake: Int32) {
     self.rule = rule
     self.name = name
-    self.settings = settings
+    self.database = database
     self.wake = wake
-    self.log = log
+    outages = OutageLog(database)
   }
 
   mutating func next() throws -> Alert? {
@@ -41,6 +37,7 @@ struct AlertSource: PullSource {
       }
       do {
         let session = try begun()
+        outages.end()
         // The consumer has taken what it got before.
         try session.record()
         handedOver.subtract(ids)
@@ -53,7 +50,7 @@ struct AlertSource: PullSource {
         session = nil
         alerts = []
         ids = []
-        log(QuakeDatabase.LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
+        outages.begin(error)
         if WakeEvent.wait(for: wake, until: Deadline(after: backoff.next())) { throw error }
       }
     }
@@ -63,7 +60,7 @@ struct AlertSource: PullSource {
 
   private mutating func begun() throws -> AlertSession {
     if let session { return session }
-    let session = try AlertSession(rule, name, store, settings, wake: wake, takes: !hasBegun, log)
+    let session = try AlertSession(rule, name, store, in: database, wake: wake, again: hasBegun)
     self.session = session
     hasBegun = true
     return session
@@ -74,6 +71,7 @@ struct AlertSource: PullSource {
 final class AlertSession {
   private let name: String
   private let store: ConsumerStore
+  private let wake: Int32
   private let connection: Connection
   private let follower: ReconnectingFollower
   private var book: ConversationBook
@@ -81,42 +79,33 @@ final class AlertSession {
   private var changes: ArraySlice<Change> = []
   /// Up to where the changes have become alerts.
   private var cursor: HistoryCursor
-  private var stored: HistoryCursor
-  private var moving = PeriodicTimer(.seconds(10))
+  /// Whether somebody has paused the consumer.
+  private var isPaused: Bool
+  private var signOfLife = PeriodicTimer(.seconds(10))
   private var clock = DatabaseClock()
 
-  /// How long after its commit time a transaction may become visible.
-  private static let commitPatience = Duration.seconds(1)
-
-  /// - Parameter takes: Whether to take the consumer over from another process, or to create it.
+  /// - Parameter again: Whether this program had the consumer before: then it must not take it from another one.
   init(
-    _ rule: AlertRule, _ name: String, _ store: ConsumerStore, _ settings: ConnectionSettings,
-    wake: Int32, takes: Bool, _ log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
+    _ rule: AlertRule, _ name: String, _ store: ConsumerStore, in database: QuakeDatabase,
+    wake: Int32, again: Bool
   ) throws {
     self.name = name
     self.store = store
-    connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    try Migrator.checkSchema(of: connection) { log(QuakeDatabase.LogEvent(.warning, $0.message)) }
+    self.wake = wake
+    connection = try database.connect(wake: wake)
     let description = ConsumerStore.Description(
-      name: name, sink: "program \(settings.applicationName)", isAlert: true)
-    if !takes {
-      // Another program may have taken it while the connection was lost.
-      let holders = try connection.rows(
-        "select split_part(coalesce(holder, ''), ':', 1) from quake.watcher where name = \(name)",
-        as: String.self)
-      guard holders == [store.holder] else { throw Self.replaced(name) }
-    }
-    var states = try store.take([description], over: connection)
-    if states[name] == nil {
+      name: name, sink: ConsumerStatus.programPrefix + database.settings.applicationName,
+      isAlert: true)
+    var states = try store.take([description], again: again, over: connection)
+    if !again, states[name] == nil {
       let now = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
       states = try store.begin([description], at: now, over: connection)
     }
     guard let state = states[name] else { throw Self.replaced(name) }
     cursor = state.cursor
-    stored = state.cursor
+    isPaused = state.isPaused
     book = try store.book(rule, of: name, after: state.cursor.token, over: connection)
-    follower = ReconnectingFollower(settings, wake: wake, start: .after(state.cursor), log: log)
+    follower = ReconnectingFollower(database, wake: wake, start: .after(state.cursor))
   }
 
   private static func replaced(_ name: String) -> StoreError {
@@ -125,21 +114,36 @@ final class AlertSession {
       hint: "Begin again, or give each program a name of its own.")
   }
 
-  /// Stores what was told, and how far the history has been read.
+  /// Stores what was told, and how far the history has been read; every few seconds also that the program is there.
   func record() throws {
-    let (changed, past) = book.takeUnstored()
     var page = ConsumerStore.Page()
-    page.conversations = changed.map { (name, $0) }
-    page.past = past.map { (name, $0) }
-    let isIdle = page.isEmpty
-    guard !isIdle || (cursor != stored && moving.fireIfDue()) else { return }
-    page.cursors = [(name, cursor)]
     do {
-      _ = try store.record(page, over: connection)
+      if page.add(book.takeUnstored(), of: name) {
+        page.cursors = [(name, cursor)]
+        _ = try store.record(page, over: connection)
+      }
+      if signOfLife.remaining == .zero { try showLife() }
+      if isPaused { try waitForResumption() }
     } catch is ConsumerStore.LostConsumers {
       throw Self.replaced(name)
     }
-    stored = cursor
+  }
+
+  /// Stores that the program is there, every few seconds, and looks whether the consumer is paused.
+  private func showLife() throws {
+    if signOfLife.fireIfDue() { try store.moveIdle([(name, cursor)], over: connection) }
+    isPaused = try store.reload([name], over: connection)[name]?.isPaused ?? false
+  }
+
+  private func waitForResumption() throws {
+    // A listener would pin the server's notification queue.
+    follower.pause()
+    while isPaused {
+      guard Connection.pause(for: .seconds(1), wake: wake) != .woken else {
+        throw ReconnectingFollower.interrupted
+      }
+      try showLife()
+    }
   }
 
   /// Waits for something to tell, or to store.
@@ -148,10 +152,7 @@ final class AlertSession {
   func read() throws -> [Alert] {
     guard changes.isEmpty else { return try decide() }
     var pause = Duration.seconds(10)
-    if let due = book.nextDue {
-      let left = due.microseconds - (try clock.now(over: connection)).microseconds
-      pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
-    }
+    if let due = book.nextDue { pause = min(pause, try clock.remaining(to: due, over: connection)) }
     var page: [Change] = []
     let isAtEnd = try follower.readPage(waiting: true, until: Deadline(after: pause)) {
       page.append($0)
@@ -159,17 +160,13 @@ final class AlertSession {
     changes = page[...]
     // What was committed before comes first.
     guard isAtEnd, page.isEmpty, book.nextDue != nil else { return try decide() }
-    let now = try clock.now(over: connection).microseconds
-    return try book.advance(
-      to: Timestamp(microseconds: now - Self.commitPatience.wholeMicroseconds))
+    return try book.advance(to: try clock.settledTime(over: connection))
   }
 
   /// Takes the changes that were read, up to the end of a transaction that brings something to tell.
   private func decide() throws -> [Alert] {
     while let change = changes.popFirst() {
-      book.take(change)
-      guard change.position + 1 == change.transaction.changeCount else { continue }
-      let alerts = try book.end(of: change.transaction)
+      guard let alerts = try book.alerts(after: change) else { continue }
       cursor = HistoryCursor(token: change.transaction.token)
       if !alerts.isEmpty { return alerts }
     }
@@ -189,9 +186,7 @@ extension QuakeDatabase {
   ///   - name: The name of the consumer, 1 to 200 characters. The database keeps under it how far the program has come
   ///     and what it has told. A new name begins with what is committed from then on.
   public func alerts(_ rule: AlertRule, named name: String) -> EarthquakeAlerts {
-    EarthquakeAlerts { [settings, log] wake in
-      AlertSource(rule, named: name, settings, wake: wake, log: log)
-    }
+    EarthquakeAlerts { AlertSource(rule, named: name, in: self, wake: $0) }
   }
 }
 
@@ -209,10 +204,12 @@ extension QuakeDatabase {
 /// and revisions around the threshold are one conversation.
 ///
 /// - **Nothing is lost.** An alert counts as delivered when the next one is asked for; several of one transaction count
-///   together. A program that ends, is killed or leaves the loop before that gets it again, with the same `Alert.id`, when
-///   it begins again under the same name.
+///   together. A program that ends, is killed or cancelled or leaves the loop before that gets it again, with the same
+///   `Alert.id`, when it begins again under the same name.
 /// - **One program at a time** has a name: the last that began. The sequence of the other one ends with a `StoreError`
 ///   of kind `replaced`. So does one whose consumer was removed or rewound.
+/// - **A pause** (`quake-admin consumers pause`) is noticed within ten seconds: `next()` then waits until the consumer is
+///   resumed.
 /// - **Lost connections** are made again. Alerts that were not yet recorded as delivered do not come again meanwhile.
 /// - The rest is as documented for `EventChanges`: back-pressure, cancelling, and errors.
 ///

@@ -2,7 +2,6 @@ internal import Postgres
 internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery
-internal import QuakeSchema
 
 extension QuakeDatabase {
   /// The newest token; `beginning` if nothing has ever changed.
@@ -40,9 +39,9 @@ extension QuakeDatabase {
   private func changes(
     _ query: EventQuery, from start: ReconnectingFollower.Start
   ) -> EventChanges {
-    EventChanges { [settings, log] wake in
+    EventChanges { wake in
       ChangePageSource(
-        ReconnectingFollower(settings, wake: wake, start: start, log: log), filter: query.filter)
+        ReconnectingFollower(self, wake: wake, start: start), filter: query.filter)
     }
   }
 }
@@ -169,12 +168,10 @@ struct HistorySource: PullSource {
   private var reader: HistoryQueryReader
   private var isAtEnd = false
 
-  init(_ request: HistoryQuery, of settings: ConnectionSettings, wake: Int32) throws {
-    connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    try Migrator.checkSchema(of: connection)
+  init(_ request: HistoryQuery, of database: QuakeDatabase, wake: Int32) throws {
+    connection = try database.connect(wake: wake)
     _ = try SessionKind.of(connection) { () throws(PostgresError) in
-      try Connection(settings, wake: wake)
+      try Connection(database.settings, wake: wake)
     }
     reader = try HistoryQueryReader(request, over: connection)
   }

@@ -5,9 +5,7 @@ public import QuakeModel
 extension QuakeDatabase {
   /// The answers to a query of the history.
   public func history(_ query: HistoryQuery = HistoryQuery()) -> HistoryAnswer {
-    HistoryAnswer(query, of: self) { [settings] wake in
-      try HistorySource(query, of: settings, wake: wake)
-    }
+    HistoryAnswer(query, of: self) { try HistorySource(query, of: self, wake: $0) }
   }
 
   /// The versions of the event that has, or had, this id, the oldest first, as far as the history holds them. If the id

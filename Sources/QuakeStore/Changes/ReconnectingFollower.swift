@@ -2,7 +2,6 @@ internal import Basics
 internal import Postgres
 internal import QuakeHistory
 internal import QuakeModel
-internal import QuakeSchema
 
 /// Follows the history on a thread of its own, and connects again when the connection is lost: then it
 /// resumes at its cursor.
@@ -14,33 +13,28 @@ final class ReconnectingFollower {
     case after(HistoryCursor)
   }
 
-  private let settings: ConnectionSettings
+  private let database: QuakeDatabase
   private let wake: Int32
   private let start: Start
   private let follower: HistoryFollower
-  private let log: @Sendable (QuakeDatabase.LogEvent) -> Void
   private var connection: Connection?
   private var hasBeenConnected = false
-  /// Whether the log has the loss of the connection, but not yet that it was made again.
-  private var isAway = false
+  private var outages: OutageLog
   private var answerTimeout = AnswerTimeout()
   private var backoff = Backoff()
 
-  private static let interrupted = PostgresError(kind: .interrupted, message: "interrupted")
+  static let interrupted = PostgresError(kind: .interrupted, message: "interrupted")
 
   /// A follower that connects when it is first asked for something.
   ///
   /// - Parameter wake: A descriptor that becomes readable when the thread is to end.
-  init(
-    _ settings: ConnectionSettings, wake: Int32, start: Start,
-    log: @escaping @Sendable (QuakeDatabase.LogEvent) -> Void
-  ) {
-    self.settings = settings
+  init(_ database: QuakeDatabase, wake: Int32, start: Start) {
+    self.database = database
     self.wake = wake
     self.start = start
-    self.log = log
+    outages = OutageLog(database)
     follower = HistoryFollower { () throws(PostgresError) in
-      try Connection(settings, wake: wake)
+      try Connection(database.settings, wake: wake)
     }
   }
 
@@ -122,19 +116,12 @@ final class ReconnectingFollower {
         let value = try body(try connected(isBeginning: isBeginning))
         answerTimeout.reset()
         backoff.reset()
-        if isAway {
-          isAway = false
-          log(QuakeDatabase.LogEvent(.notice, "connected again"))
-        }
+        outages.end()
         return value
       } catch let error where mayPass(error) {
         if (error as? PostgresError)?.kind == .timeout { answerTimeout.extend() }
         disconnect()
-        if !isAway {
-          isAway = true
-          log(
-            QuakeDatabase.LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
-        }
+        outages.begin(error)
         let pause = Deadline(after: backoff.next())
         if WakeEvent.wait(for: wake, until: pause) { throw Self.interrupted }
       }
@@ -143,12 +130,7 @@ final class ReconnectingFollower {
 
   private func connected(isBeginning: Bool) throws -> Connection {
     if let connection { return connection }
-    let connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    connection.answerTimeout = answerTimeout.duration
-    try Migrator.checkSchema(of: connection) { [log] in
-      log(QuakeDatabase.LogEvent(.warning, $0.message))
-    }
+    let connection = try database.connect(wake: wake, answerTimeout: answerTimeout.duration)
     try follower.connect(over: connection)
     if !isBeginning {
       try begin(over: connection)
@@ -184,5 +166,26 @@ final class ReconnectingFollower {
       error.kind == .token(.future) && (try? follower.isAtCopy()) == true
     default: false
     }
+  }
+}
+
+/// Tells a database's log of the loss of a connection, and when it was made again, however many attempts that takes.
+struct OutageLog {
+  private let database: QuakeDatabase
+  private var isAway = false
+
+  init(_ database: QuakeDatabase) { self.database = database }
+
+  mutating func begin(_ error: any Error) {
+    guard !isAway else { return }
+    isAway = true
+    database.log(
+      QuakeDatabase.LogEvent(.warning, "the connection was lost, connecting again: \(error)"))
+  }
+
+  mutating func end() {
+    guard isAway else { return }
+    isAway = false
+    database.log(QuakeDatabase.LogEvent(.notice, "connected again"))
   }
 }

@@ -13,7 +13,7 @@ internal import Synchronization
 
 /// Imports. Each call has a connection and a thread of its own. An import is one transaction unless its options say
 /// otherwise: all of it is stored, or nothing; events that did not change are not written. If the calling task is
-/// cancelled, the import is rolled back.
+/// cancelled, the import is rolled back, unless its commit is already under way.
 extension QuakeDatabase {
   /// Imports a feed: one of USGS's by its name, a URL or a file, in any format that `quake-ingest import` reads.
   ///

@@ -2,7 +2,6 @@ internal import Postgres
 internal import QuakeHistory
 public import QuakeModel
 public import QuakeQuery
-internal import QuakeSchema
 
 /// Lists of events. Each call has a connection of its own; cancelling its task cancels the statement.
 extension QuakeDatabase {
@@ -30,12 +29,12 @@ extension QuakeDatabase {
   ///   - size: The most events of a page.
   public func pages(_ query: EventQuery, size: Int = 500) -> EventPages {
     precondition(size > 0, "a page has at least one event")
-    return EventPages { [settings] wake in
-      try EventPageSource(query, size: Int64(size), of: settings, wake: wake)
+    return EventPages { wake in
+      EventPageSource(query, size: Int64(size), over: try self.connect(wake: wake))
     }
   }
 
-  /// How many events a query selects, regardless of its `after` and `limit`.
+  /// How many events a query selects, regardless of its `after`, `limit` and `offset`.
   ///
   /// - Throws: As `events(_:)`.
   public func count(_ query: EventQuery) async throws -> Int64 {
@@ -80,7 +79,8 @@ extension QuakeDatabase {
     }
   }
 
-  /// The events of a query in sections: ordered by a key, and within its values by the query's order.
+  /// The events of a query in sections: ordered by a key, and within its values by the query's order. The query's `limit`
+  /// counts events; its `after` and `offset` do not count. Times and magnitudes are in descending order.
   ///
   /// - Throws: As `events(_:)`.
   public func sections(
@@ -110,7 +110,8 @@ public struct EventList: Hashable, Sendable {
 /// }
 /// ```
 ///
-/// Each iterator has a connection of its own and holds one page. Cancellation works as for `EventChanges`.
+/// Each iterator has a connection of its own and holds one page. Cancellation works as for `EventChanges`. A lost
+/// connection ends the pages with `PostgresError`; other errors are those of `QuakeDatabase.events(_:)`.
 public struct EventPages: AsyncSequence, Sendable {
   /// The element of the sequence.
   public typealias Element = [EventRecord]
@@ -133,12 +134,8 @@ struct EventPageSource: PullSource {
   private var remaining: Int64?
   private var isAtEnd = false
 
-  init(
-    _ query: EventQuery, size: Int64, of settings: ConnectionSettings, wake: Int32
-  ) throws {
-    connection = try Connection(settings, wake: wake)
-    connection.interrupt = wake
-    try Migrator.checkSchema(of: connection)
+  init(_ query: EventQuery, size: Int64, over connection: Connection) {
+    self.connection = connection
     self.query = query
     self.size = size
     remaining = query.limit

@@ -8,12 +8,12 @@ extension QuakeDatabase {
   ///
   /// - Parameter query: The query. `asOf` and `asOfFeed` are ignored: the past does not change.
   public func live(_ query: EventQuery = EventQuery()) -> LiveEvents {
-    LiveEvents { [settings, log] wake in
+    LiveEvents { wake in
       var query = query
       query.asOf = nil
       query.asOfFeed = nil
       query.codes = nil
-      let follower = ReconnectingFollower(settings, wake: wake, start: .now, log: log)
+      let follower = ReconnectingFollower(self, wake: wake, start: .now)
       if let source = WholeListSource(follower, query) { return source }
       return WindowSource(follower, query)
     }
@@ -216,6 +216,7 @@ private struct WindowSource: ListSource {
   private let query: EventQuery
   private var events: [EventRecord] = []
   private var count: Int64 = 0
+  private var end: EventCursor?
   private(set) var generation = 0
 
   init(_ follower: ReconnectingFollower, _ query: EventQuery) {
@@ -250,9 +251,11 @@ private struct WindowSource: ListSource {
     }
     guard let page else { return nil }
     let difference = LiveEvents.Difference(from: events, to: page.events)
-    if generation > 0, reason == nil, difference.isEmpty, count == self.count { return nil }
+    if generation > 0, reason == nil, difference.isEmpty, count == self.count, page.next == end {
+      return nil
+    }
     events = page.events
-    self.count = count
+    (self.count, end) = (count, page.next)
     defer { generation += 1 }
     return LiveEvents.Update(
       generation: generation, token: token, events: events, count: count, next: page.next,
@@ -270,21 +273,21 @@ extension EventQuery {
 }
 
 extension LiveEvents.Difference {
-  /// The difference between two short lists, by the events' codes.
+  /// The difference between two lists, by the events' codes. Of the events that both have, the most that are in the same
+  /// order stay, and the others move.
   init(from old: [EventRecord], to new: [EventRecord]) {
-    let oldCodes = old.map { EventCode($0.code ?? "") }
-    let newCodes = new.map { EventCode($0.code ?? "") }
-    let steps = newCodes.difference(from: oldCodes).inferringMoves()
-    for case .remove(let offset, _, _) in steps.removals { deletions.append(offset) }
-    for case .insert(let offset, _, let origin) in steps.insertions {
-      insertions.append(offset)
-      if let origin { moves.append(Move(from: origin, to: offset)) }
-    }
-    deletions.sort()
-    let inserted = Set(insertions)
-    let places = Dictionary(zip(oldCodes, old.indices)) { $1 }
-    for (index, code) in newCodes.enumerated() where !inserted.contains(index) {
-      if let place = places[code], old[place] != new[index] { modifications.append(index) }
+    let places = Dictionary(
+      old.enumerated().map { (EventCode($1.code ?? ""), $0) }, uniquingKeysWith: { $1 })
+    let origins = new.map { places[EventCode($0.code ?? "")] }
+    let staying = Set(origins.compactMap { $0 }.longestAscendingPart())
+    deletions = old.indices.filter { !staying.contains($0) }
+    for (index, origin) in origins.enumerated() {
+      if let origin, staying.contains(origin) {
+        if old[origin] != new[index] { modifications.append(index) }
+      } else {
+        insertions.append(index)
+        if let origin { moves.append(Move(from: origin, to: index)) }
+      }
     }
   }
 }

@@ -329,4 +329,25 @@ extension [Int] {
   func count(below limit: Int) -> Int {
     partition { $0 < limit }
   }
+
+  /// The most of these numbers, all different, that ascend when the others are left out. For `n` numbers it takes
+  /// O(n log n).
+  func longestAscendingPart() -> [Int] {
+    // By length less one, the index of the least number with which a part of that length ends.
+    var ends: [Int] = []
+    // The index of the number before, in the longest part that ends with a number.
+    var previous: [Int?] = []
+    for (index, number) in enumerated() {
+      let length = ends.partition { self[$0] < number }
+      previous.append(length > 0 ? ends[length - 1] : nil)
+      if length < ends.count { ends[length] = index } else { ends.append(index) }
+    }
+    var part: [Int] = []
+    var next = ends.last
+    while let index = next {
+      part.append(self[index])
+      next = previous[index]
+    }
+    return part.reversed()
+  }
 }

@@ -233,14 +233,18 @@ extension StatusLimits {
     let isPaused = consumer.pausedAt != nil
     if !consumer.isRun, !isPaused {
       let silence = Readable.duration(consumer.age(of: consumer.cursor.seenAt))
+      let start =
+        consumer.isRemote
+        ? "its client"
+        : consumer.program.map { "program \"\($0)\"" }
+          ?? "\"quake-watch run\" with its configuration"
       problems.append(
         Problem(
           message: consumer.isRemote
             ? "the client of consumer \(consumer.name) has acknowledged nothing for \(silence)"
             : "no process has run consumer \(consumer.name) for \(silence)",
           hint: """
-            \(consumer.isRemote ? "Start its client." : "Start \"quake-watch run\" with its configuration.") \
-            "quake-admin consumers remove" removes one that is no longer used.
+            Start \(start). "quake-admin consumers remove" removes one that is no longer used.
             """))
     }
     if consumer.parked > 0 {

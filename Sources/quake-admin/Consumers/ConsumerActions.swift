@@ -173,7 +173,11 @@ struct ConsumerActions {
     let (problem, start) =
       consumer.isRemote
       ? ("no client follows", "its client asks for its changes")
-      : ("no process runs", "\"quake-watch run\" has started with its configuration")
+      : (
+        "no process runs",
+        consumer.program.map { "program \"\($0)\" has started" }
+          ?? "\"quake-watch run\" has started with its configuration"
+      )
     diagnostics.warning(
       "\(problem) consumer \"\(consumer.name)\", which was last seen at \(consumer.cursor.seenAt.text)",
       hint: "It goes on when \(start).")

@@ -30,10 +30,7 @@ final class Consumer {
   private(set) var seen: HistoryCursor
   /// Up to where they have become messages: an earthquake is decided at the end of a transaction.
   private(set) var cursor: HistoryCursor
-  /// The cursor that is in the database.
-  var stored: HistoryCursor
   var changedAt: Timestamp
-  var isPaused: Bool
   /// What it owes, without what is parked.
   var owed = 0
   var gate: MessageGate
@@ -50,9 +47,7 @@ final class Consumer {
     self.key = key
     seen = state.cursor
     cursor = state.cursor
-    stored = state.cursor
     changedAt = state.changedAt
-    isPaused = state.isPaused
     gate = MessageGate(configuration.rate, total: state.heldBack)
   }
 
@@ -70,9 +65,7 @@ final class Consumer {
     self.book = book
     seen = state.cursor
     cursor = state.cursor
-    stored = state.cursor
     changedAt = state.changedAt
-    isPaused = state.isPaused
     place = .behind
     group = 0
   }
@@ -94,14 +87,11 @@ final class Consumer {
 
   /// Takes a change, if it has not seen it.
   func take(_ change: Change, into page: PageBuilder) throws {
-    let transaction = change.transaction
     guard seen.isBefore(change) else { return }
     if book != nil {
-      book?.take(change)
-      guard change.position + 1 == transaction.changeCount else { return }
-      let alerts = try book?.end(of: transaction) ?? []
+      guard let alerts = try book?.alerts(after: change) else { return }
       // Before the messages: they are made again if the cursor is before them.
-      cursor = HistoryCursor(token: transaction.token)
+      cursor = HistoryCursor(token: change.transaction.token)
       tell(alerts, into: page)
     } else if configuration.filter.accepts(change) {
       if gate.admits(change) {
@@ -130,8 +120,7 @@ final class Consumer {
 
   /// Adds the conversations that have changed to a page.
   func store(into page: PageBuilder) {
-    guard let (changed, past) = book?.takeUnstored() else { return }
-    page.store(changed, past, of: self)
+    if let unstored = book?.takeUnstored() { page.store(unstored, of: self) }
   }
 
   private func tell(_ alerts: [Alert], into page: PageBuilder) {

@@ -121,7 +121,6 @@ extension ConsumerLoop {
       let list = owed[consumer.name] ?? []
       consumer.owed = list.count
       consumer.changedAt = state.changedAt
-      consumer.isPaused = state.isPaused
       commands.post([.pause(consumer.key, state.isPaused), .replace(consumer.key, list)])
       if consumer.place == .behind, consumer.isFull { consumer.place = .full }
       if consumer.place == .full, consumer.hasRoom { begin([consumer]) }

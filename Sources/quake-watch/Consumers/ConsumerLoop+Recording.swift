@@ -26,7 +26,6 @@ extension ConsumerLoop {
         for name in lost.names { consumers[name]?.place = .lost }
       }
     }
-    for consumer in page.concerned.values { consumer.stored = consumer.cursor }
     send(page, numbers)
     if hasLost { try lookAtNotices(over: connection) }
   }
@@ -179,7 +178,6 @@ extension ConsumerLoop {
       let all = consumers.values.filter { $0.place != .lost }.sorted { $0.name < $1.name }
       do {
         try store.moveIdle(all.map { ($0.name, $0.cursor) }, over: connection)
-        for consumer in all { consumer.stored = consumer.cursor }
         return
       } catch let lost as ConsumerStore.LostConsumers {
         for name in lost.names { consumers[name]?.place = .lost }

@@ -179,10 +179,7 @@ final class ConsumerLoop {
     if !awaited.isEmpty { pause = min(pause, takeover.remaining) }
     if let next = timeToCatchUp { pause = min(pause, next) }
     let due = consumers.values.compactMap { $0.place == .current ? $0.nextDue : nil }.min()
-    if let due {
-      let left = due.microseconds - (try clock.now(over: connection)).microseconds
-      pause = min(pause, max(.zero, .microseconds(left) + Self.commitPatience))
-    }
+    if let due { pause = min(pause, try clock.remaining(to: due, over: connection)) }
     return pause
   }
 
@@ -224,15 +221,10 @@ final class ConsumerLoop {
     try write(page, over: connection)
   }
 
-  /// How long after its commit time a transaction may become visible.
-  private static let commitPatience = Duration.seconds(1)
-
   /// Tells what is due in the conversations of those that have read everything.
   private func advanceConversations(over connection: Connection) throws {
     guard consumers.values.contains(where: { $0.nextDue != nil }) else { return }
-    let now = try clock.now(over: connection)
-    let time = Timestamp(
-      microseconds: now.microseconds - Self.commitPatience.wholeMicroseconds)
+    let time = try clock.settledTime(over: connection)
     let due = consumers.values.filter {
       $0.place == .current && ($0.nextDue.map { $0 <= time } ?? false)
     }

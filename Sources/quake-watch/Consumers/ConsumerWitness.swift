@@ -35,8 +35,11 @@ final class ConsumerWitness {
   ) throws {
     if store == nil { try begin(over: connection) }
     // Two histories are the same up to the place where they part.
-    guard let newest = delivered.tokens.last, try isLost(newest, over: connection) else { return }
-    let lost = try delivered.lost { try isLost($0, over: connection) }
+    func verify(_ token: ChangeToken) throws {
+      _ = try HistoryBound.token(token).resolve(over: connection)
+    }
+    guard try delivered.tokens.last?.isLost(verify) == true else { return }
+    let lost = try delivered.lost { try $0.isLost(verify) }
     delivered.replace(with: Array(delivered.tokens.dropLast(lost.count)))
     isPending = true
     let list = lost.map(\.description).joined(separator: ", ")
@@ -72,17 +75,6 @@ final class ConsumerWitness {
     // A file that cannot be written is an error now, and not after the first message.
     isPending = true
     try write()
-  }
-
-  private func isLost(_ token: ChangeToken, over connection: Connection) throws -> Bool {
-    do {
-      _ = try HistoryBound.token(token).resolve(over: connection)
-      return false
-    } catch let error as StoreError {
-      guard case .token(let problem) = error.kind else { throw error }
-      // What was purged was there.
-      return problem != .expired
-    }
   }
 
   /// Takes note of transactions of which messages were delivered.

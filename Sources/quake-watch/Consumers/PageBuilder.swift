@@ -37,11 +37,8 @@ final class PageBuilder {
     note(consumer)
   }
 
-  func store(_ changed: [Conversation], _ past: [PastConversation], of consumer: Consumer) {
-    guard !changed.isEmpty else { return }
-    page.conversations += changed.map { (consumer.name, $0) }
-    page.past += past.map { (consumer.name, $0) }
-    note(consumer)
+  func store(_ unstored: ConversationBook.Unstored, of consumer: Consumer) {
+    if page.add(unstored, of: consumer.name) { note(consumer) }
   }
 
   /// Takes note that a consumer has something to write.

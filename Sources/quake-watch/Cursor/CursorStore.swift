@@ -130,3 +130,23 @@ final class DeliveredTransactions {
     return Array(tokens[range.lowerBound...].suffix(Self.mostKept))
   }
 }
+
+extension ChangeToken {
+  /// What is wrong with it; nil: it is one of the history.
+  ///
+  /// - Parameter verify: Throws a `StoreError` of kind `token` if it is not.
+  func problem(_ verify: (ChangeToken) throws -> Void) throws -> StoreError.TokenProblem? {
+    do {
+      try verify(self)
+      return nil
+    } catch let error as StoreError {
+      guard case .token(let problem) = error.kind else { throw error }
+      return problem
+    }
+  }
+
+  /// Whether the history lacks it. One that was purged was there.
+  func isLost(_ verify: (ChangeToken) throws -> Void) throws -> Bool {
+    ![nil, .expired].contains(try problem(verify))
+  }
+}

@@ -51,7 +51,7 @@ final class NamedCursor: CursorStore {
     // For the first write, if what is kept is older.
     if let stored, let created { witness?.note(stored, of: created) }
     guard let kept = try witness?.file.load() else { return stored }
-    switch try state(of: kept.cursor.token) {
+    switch try kept.cursor.token.problem(source.verify) {
     // Purged: only the cursor in the database can say what is missing.
     case .expired: return stored
     case nil:
@@ -94,17 +94,6 @@ final class NamedCursor: CursorStore {
     witness?.drop()
     try durable.move(to: kept.cursor, over: try source.connected())
     return kept.cursor
-  }
-
-  /// What is wrong with a token; nil if it is one of this history.
-  private func state(of token: ChangeToken) throws -> StoreError.TokenProblem? {
-    do {
-      try source.verify(token)
-      return nil
-    } catch let error as StoreError {
-      guard case .token(let problem) = error.kind else { throw error }
-      return problem
-    }
   }
 
   private func advice(_ path: String, _ stored: HistoryCursor?) -> String {

@@ -63,24 +63,15 @@ final class ServerCursor: CursorStore {
       diagnostics.verbose("the server keeps no cursor for this watcher: it is in the witness alone")
       return kept?.cursor
     case .cursor(nil):
-      if let kept, try isKnown(kept.cursor.token) { try take(beginningAt: kept.cursor) }
+      if let kept, try !kept.cursor.token.isLost(follower.verify) {
+        try take(beginningAt: kept.cursor)
+      }
       return kept?.cursor
     case .cursor(let stored?):
       let cursor = try take(beginningAt: stored)
       // To begin after a cursor that the history lacks is an error, which names what was lost.
-      if let kept, try !isKnown(kept.cursor.token) { return kept.cursor }
+      if let kept, try kept.cursor.token.isLost(follower.verify) { return kept.cursor }
       return cursor
-    }
-  }
-
-  /// Whether a token is one of the server's history; one that was purged is.
-  private func isKnown(_ token: ChangeToken) throws -> Bool {
-    do {
-      try follower.verify(token)
-      return true
-    } catch let error as StoreError {
-      guard case .token(let problem) = error.kind else { throw error }
-      return problem == .expired
     }
   }
 

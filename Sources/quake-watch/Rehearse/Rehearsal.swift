@@ -41,10 +41,7 @@ struct Rehearsal {
       }
       return
     }
-    book?.take(change)
-    guard change.position + 1 == change.transaction.changeCount else { return }
-    let alerts = try book?.end(of: change.transaction) ?? []
-    count(alerts)
+    if let alerts = try book?.alerts(after: change) { count(alerts) }
   }
 
   /// Decides what becomes due until the end.

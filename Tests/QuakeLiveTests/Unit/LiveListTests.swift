@@ -136,6 +136,31 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<40)
+  func theDifferenceOfTwoListsMovesAsFewEventsAsPossible(seed: UInt64) {
+    var generator = SeededGenerator(seed)
+    func list() -> [EventRecord] {
+      (0..<12).filter { _ in Bool.random(using: &generator) }.shuffled(using: &generator).map {
+        Self.quake("\($0)", magnitude: Double(Int.random(in: 0..<2, using: &generator)))
+      }
+    }
+    let (old, new) = (list(), list())
+    let difference = LiveEvents.Difference(from: old, to: new)
+    Self.check(difference, before: old, after: new)
+    #expect(Self.follow(difference, from: old, to: new) == new)
+    let least = new.map(\.code).difference(from: old.map(\.code))
+    #expect(difference.deletions.count == least.removals.count)
+    #expect(difference.insertions.count == least.insertions.count)
+  }
+
+  /// With an algorithm whose time grows with the square of their number, this takes minutes.
+  @Test func aLongListCanBeTurnedRound() {
+    let events = (0..<100_000).map { Self.quake("us\($0)") }
+    let difference = LiveEvents.Difference(from: events, to: events.reversed())
+    #expect(difference.moves.count == events.count - 1)
+    #expect(difference.deletions.count == events.count - 1 && difference.modifications.isEmpty)
+  }
+
   private static func randomChange(
     _ table: inout [String: EventRecord], _ generator: inout SeededGenerator
   ) -> Change {

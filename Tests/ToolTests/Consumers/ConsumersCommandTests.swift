@@ -25,14 +25,17 @@ import Testing
   }
 
   /// Makes a consumer that is at the last transaction but two.
-  private func add(_ name: String, isAlerting: Bool = false, seenAgo: String = "0 s") throws {
+  private func add(
+    _ name: String, isAlerting: Bool = false, seenAgo: String = "0 s",
+    sink: String = "webhook https://hooks.example.org"
+  ) throws {
     let words = tokens[3].split(separator: ".")
     try database.psql(
       """
       insert into quake.watcher (name, holder, token, nonce, seen_at)
       values ('\(name)', 'x', \(words[0]), '\(words[1])', now() - interval '\(seenAgo)');
       insert into quake.consumer (name, sink, alert)
-      values ('\(name)', 'webhook https://hooks.example.org', \(isAlerting));
+      values ('\(name)', '\(sink)', \(isAlerting));
       """)
   }
 
@@ -293,6 +296,9 @@ import Testing
         "consumers           1 running, 1 not running; 1 message owed, 1 parked;"),
       "\(problems.output)")
     #expect(try check().string("state") == "problem")
+    try add("map", seenAgo: "2 h", sink: "program map 1.0")
+    #expect(try status().errors.contains("Start program \"map 1.0\"."))
+    try database.psql("delete from quake.watcher where name = 'map'")
     // A pause is meant; but messages that are parked stay a problem.
     try change("pager", "pause", "pager")
     let paused = try status()
