@@ -307,6 +307,17 @@ import Testing
     #expect(blast["title"] as? String == "M 1.2 Quarry Blast - Mojave")
   }
 
+  @Test func timesInGeoJSONAreWholeMilliseconds() throws {
+    try scene.connection.run(
+      """
+      update quake.quake set time = '2024-01-01T00:00:00.123456Z', updated = '2024-02-01T00:00:00.123987Z'
+       where code = 'us1'
+      """)
+    let text = try scene.text(
+      "\(Self.path)/query?format=geojson&starttime=2020-01-01&minmagnitude=6")
+    #expect(text.contains("\"time\":1704067200123,\"updated\":1706745600123,"), "\(text)")
+  }
+
   @Test func theServiceWritesOneEventWithTheProductsThatTheStoreKnows() throws {
     try scene.connection.run(
       "update quake.quake set magnitude = 6.6, updated = '2024-02-05Z' where code = 'us1'")
