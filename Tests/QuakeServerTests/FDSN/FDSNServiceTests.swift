@@ -232,7 +232,9 @@ import Testing
     for format in ["", "format=xml", "format=quakeml"] {
       let answer = try scene.get("\(Self.path)/query?minmagnitude=9&\(format)")
       #expect(answer.status == 204 && answer.text.isEmpty)
-      #expect(try scene.get("\(Self.path)/query?eventid=nothing&\(format)").status == 204)
+      for id in ["nothing", "nowhere"] {
+        #expect(try scene.get("\(Self.path)/query?eventid=\(id)&\(format)").status == 204)
+      }
     }
     let json = try scene.text("\(Self.path)/query?minmagnitude=9&format=geojson&nodata=404")
     #expect(
@@ -248,6 +250,8 @@ import Testing
       try scene.text("\(Self.path)/count?starttime=2020-01-01&format=xml").hasPrefix(
         "<query><count>4</count>"))
     #expect(try scene.text("\(Self.path)/count?eventid=gone") == "0")
+    #expect(try scene.text("\(Self.path)/count?eventid=nowhere") == "0")
+    #expect(try scene.get("\(Self.path)/query?eventid=nowhere&format=geojson").status == 404)
     #expect(try scene.text("\(Self.path)/count?eventid=at1") == "1")
   }
 
