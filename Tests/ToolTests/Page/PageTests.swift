@@ -75,6 +75,7 @@ struct PageTests {
     "charts_say_what_the_statistics_say", "every_language_has_its_texts",
     "odd_addresses_do_no_harm", "an_empty_list_is_not_waited_for",
     "events_without_a_position_are_not_on_the_map",
+    "a_note_of_a_row_is_shown_whole_or_not_at_all",
     "the_past_before_the_first_change", "a_purged_past_has_no_list", "a_frame_shows_the_past",
     "playing_shows_what_is_committed_meanwhile", "everything_fits_into_a_small_window",
     "days_begin_at_midnight", "the_page_answers_beyond_what_it_loads", "days_are_chosen",

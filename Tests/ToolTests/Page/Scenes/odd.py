@@ -66,6 +66,26 @@ def events_without_a_position_are_not_on_the_map(stage):
         stage.database.run("delete from quake.quake where code = 'nowhere'")
 
 
+def a_note_of_a_row_is_shown_whole_or_not_at_all(stage):
+    """A row has no place for every note of an event. A part of a number would be another number."""
+    browser = stage.browser
+    stage.database.run("insert into quake.quake (code, time, magnitude, place, felt, alert, tsunami, status)"
+                       " values ('noted', now(), 6, 'Noted', 123456, 'yellow', 1, 'reviewed')")
+    try:
+        browser.open(stage.url + "/?min-magnitude=6")
+        browser.until("its row", lambda: browser.row("noted"))
+        notes = browser.run("""
+          const box = document.querySelector("#rows [data-code=noted] .notes").getBoundingClientRect();
+          return [...document.querySelectorAll("#rows [data-code=noted] .notes > *")]
+            .map((note) => [note.textContent, note.getBoundingClientRect()])
+            .filter(([text, { top, left }]) => text && top < box.bottom && left < box.right)
+            .map(([text, { right }]) => [text, right - box.right])""")
+        expect(notes and all(beyond <= 0.5 for _, beyond in notes), f"the notes are {notes}")
+        browser.no_errors("an event with many notes")
+    finally:
+        stage.database.run("delete from quake.quake where code = 'noted'")
+
+
 def the_past_before_the_first_change(stage):
     """Before the first change there is an empty list, which says so; so does a period in which there was nothing."""
     browser = stage.browser
@@ -223,6 +243,7 @@ def days_begin_at_midnight(stage):
 
 SCENES = [
     odd_addresses_do_no_harm, an_empty_list_is_not_waited_for, events_without_a_position_are_not_on_the_map,
-    the_past_before_the_first_change, a_purged_past_has_no_list, a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
+    a_note_of_a_row_is_shown_whole_or_not_at_all, the_past_before_the_first_change, a_purged_past_has_no_list,
+    a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
     everything_fits_into_a_small_window, days_begin_at_midnight,
 ]
