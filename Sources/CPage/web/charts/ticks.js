@@ -7,27 +7,36 @@ import { locale } from "../text/text.js";
 const hour = 3_600_000;
 const day = 24 * hour;
 
+/** @type {Record<string, Intl.DateTimeFormatOptions>} */
+const labels = {
+  time: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  date: { month: "short", day: "numeric" },
+  month: { year: "2-digit", month: "short" },
+  year: { year: "numeric" },
+};
+
 /**
- * Steps of a time axis with what is written at them.
- * @type {[number, Intl.DateTimeFormatOptions][]}
+ * Steps of a time axis with what is written at them. Months and years differ in length: the last is their
+ * number of months.
+ * @type {[number, Intl.DateTimeFormatOptions, number?][]}
  */
 const steps = [
-  [hour / 4, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }],
-  [hour, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }],
-  [3 * hour, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }],
+  [hour / 4, labels.time],
+  [hour, labels.time],
+  [3 * hour, labels.time],
   [6 * hour, { weekday: "short", hour: "2-digit", hourCycle: "h23" }],
-  [day, { month: "short", day: "numeric" }],
-  [2 * day, { month: "short", day: "numeric" }],
-  [7 * day, { month: "short", day: "numeric" }],
-  [14 * day, { month: "short", day: "numeric" }],
-  [31 * day, { year: "2-digit", month: "short" }],
-  [92 * day, { year: "2-digit", month: "short" }],
-  [366 * day, { year: "numeric" }],
-  [5 * 366 * day, { year: "numeric" }],
-  [20 * 366 * day, { year: "numeric" }],
-  [50 * 366 * day, { year: "numeric" }],
-  [200 * 366 * day, { year: "numeric" }],
-  [500 * 366 * day, { year: "numeric" }],
+  [day, labels.date],
+  [2 * day, labels.date],
+  [7 * day, labels.date],
+  [14 * day, labels.date],
+  [31 * day, labels.month, 1],
+  [92 * day, labels.month, 3],
+  [366 * day, labels.year, 12],
+  [5 * 366 * day, labels.year, 60],
+  [20 * 366 * day, labels.year, 240],
+  [50 * 366 * day, labels.year, 600],
+  [200 * 366 * day, labels.year, 2400],
+  [500 * 366 * day, labels.year, 6000],
 ];
 
 /**
@@ -37,17 +46,21 @@ const steps = [
  * @returns {Tick[]}
  */
 export function timeTicks(from, to, most) {
-  const [step, options] = steps.find(([length]) => (to - from) / length <= most) ?? steps[steps.length - 1];
+  const [step, options, months] =
+    steps.find(([length]) => (to - from) / length <= most) ?? steps[steps.length - 1];
   const timeZone = settings.get().utc ? "UTC" : undefined;
   const format = new Intl.DateTimeFormat(locale, { ...options, timeZone });
   const offset = zoneOffset(from);
+  const first = new Date(from + offset);
+  const firstMonth = first.getUTCFullYear() * 12 + first.getUTCMonth();
   /** @type {Tick[]} */
   const ticks = [];
-  for (let local = Math.ceil((from + offset) / step) * step; local <= to + zoneOffset(to); local += step) {
+  for (let n = Math.floor(months ? firstMonth / months : (from + offset) / step); ; n += 1) {
+    const local = months ? new Date(0).setUTCFullYear(0, n * months, 1) : n * step;
+    if (local > to + zoneOffset(to)) return ticks;
     const at = local - zoneOffset(local - offset);
-    ticks.push({ at, label: format.format(at) });
+    if (at >= from) ticks.push({ at, label: format.format(at) });
   }
-  return ticks;
 }
 
 /**
