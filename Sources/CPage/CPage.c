@@ -19,6 +19,8 @@ static const struct quake_page_asset assets[] = {
 #include "asset.h"
 #define FILE "web/charts/plot.js"
 #include "asset.h"
+#define FILE "web/charts/ticks.js"
+#include "asset.h"
 #define FILE "web/charts/time-chart.js"
 #include "asset.h"
 #define FILE "web/data/api.js"

@@ -197,14 +197,15 @@ struct GeoJSONWriter: EventWriter {
     text.append(UInt8(ascii: ","))
   }
 
-  /// Milliseconds since 1970, as USGS writes them; with decimals if the instant has microseconds.
+  /// Milliseconds since 1970, as USGS writes them. If the instant has microseconds, they have decimals, but not for
+  /// programs that read USGS's documents: many take whole numbers only.
   private mutating func instant(
     _ name: StaticString, _ column: EventColumn, _ event: EventRecord
   ) {
     json.key(name)
     let instant = event.timestamp(column) ?? (isForService ? event.time : nil)
     guard let microseconds = instant?.microseconds else { return json.null() }
-    if microseconds % 1000 == 0 {
+    if isForService || microseconds % 1000 == 0 {
       json.integer(Int(microseconds / 1000))
     } else {
       json.double(Double(microseconds) / 1000)

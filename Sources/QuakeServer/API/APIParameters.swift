@@ -1,5 +1,6 @@
 import CommandLine
 import QuakeModel
+import QuakeTool
 
 /// The parameters of the API: options of the tools, read by the same code.
 enum APIParameters {
@@ -7,6 +8,15 @@ enum APIParameters {
     try ParsedArguments(
       url: request.path, options: options,
       parameters: request.query.map { (name: $0.name, value: $0.value) })
+  }
+
+  /// Whether the answer to a request depends on the time at which it arrives.
+  static func dependOnNow(_ arguments: ParsedArguments) -> Bool {
+    let times = ["as-of", "as-of-feed", "from", "to", "after", "since", "up-to", "until"]
+    return (arguments.takes("last") && arguments.isGiven("last"))
+      || times.contains {
+        arguments.takes($0) && arguments.strings($0).contains(where: TimeText.isRelative)
+      }
   }
 
   /// The description of options as parameters.

@@ -71,7 +71,7 @@ extension APIService {
     document.json.member("next", next)
     document.json.endObject()
     var response = Response(body: .document(try document.finish()))
-    response.mayBeKept = !arguments.isGiven("last")
+    response.mayBeKept = !APIParameters.dependOnNow(arguments)
     if let next {
       response.headers.append("Link", link(to: "/v1/history", request, page: next))
     }
@@ -170,6 +170,7 @@ extension APIService {
     document.json.member("next", next)
     document.json.endObject()
     var response = Response(body: .document(try document.finish()))
+    response.mayBeKept = !APIParameters.dependOnNow(arguments)
     if let next { response.headers.append("Link", link(to: "/v1/diff", request, page: next)) }
     return response
   }

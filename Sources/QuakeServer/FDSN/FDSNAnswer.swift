@@ -145,6 +145,8 @@ struct FDSNAnswer {
     guard id.utf8.count <= 1024 else { return nil }
     let history = EventHistory(connection: connection)
     if let event = try history.event(id), let code = event.code {
+      // No format of the service can show an event without an epicentre.
+      guard event.has(.longitude) else { return nil }
       return Found(
         code: code, event: event,
         isDeleted: event.has(.withdrawnAt) || event.has(.supersededBy))

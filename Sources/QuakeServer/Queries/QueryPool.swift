@@ -86,8 +86,10 @@ final class QueryPool: Sendable {
     guard job.isNeeded() else { return }
     // A connection that was made for an earlier job may be gone without notice.
     let isOld = connection != nil
+    var isBegun = false
     do {
       let context = try context(of: job, over: &connection)
+      isBegun = true
       try job.run(.success(context))
       guard context.connection.isIdle else {
         connection = nil
@@ -95,7 +97,7 @@ final class QueryPool: Sendable {
       }
     } catch let error as PostgresError where error.isConnectionLoss {
       connection = nil
-      if isOld, job.isRepeatable { return perform(job, over: &connection) }
+      if isOld, job.isRepeatable || !isBegun { return perform(job, over: &connection) }
       try? job.run(.failure(error))
     } catch let error as HTTPError {
       // The job has waited for too long; the connection is good.

@@ -30,6 +30,11 @@ package enum TimeText {
     return overflow || time < .earliest ? nil : time
   }
 
+  /// Whether a text is an instant that depends on when it is read, such as `2 h ago`.
+  package static func isRelative(_ text: String) -> Bool {
+    Timestamp(iso8601: text) == nil && read(text) != nil
+  }
+
   /// The word that a mistyped one was probably meant to be.
   package static func suggestion(for text: String) -> String? {
     Suggestion.nearest(to: text.lowercased(), among: days)

@@ -232,7 +232,9 @@ import Testing
     for format in ["", "format=xml", "format=quakeml"] {
       let answer = try scene.get("\(Self.path)/query?minmagnitude=9&\(format)")
       #expect(answer.status == 204 && answer.text.isEmpty)
-      #expect(try scene.get("\(Self.path)/query?eventid=nothing&\(format)").status == 204)
+      for id in ["nothing", "nowhere"] {
+        #expect(try scene.get("\(Self.path)/query?eventid=\(id)&\(format)").status == 204)
+      }
     }
     let json = try scene.text("\(Self.path)/query?minmagnitude=9&format=geojson&nodata=404")
     #expect(
@@ -248,6 +250,8 @@ import Testing
       try scene.text("\(Self.path)/count?starttime=2020-01-01&format=xml").hasPrefix(
         "<query><count>4</count>"))
     #expect(try scene.text("\(Self.path)/count?eventid=gone") == "0")
+    #expect(try scene.text("\(Self.path)/count?eventid=nowhere") == "0")
+    #expect(try scene.get("\(Self.path)/query?eventid=nowhere&format=geojson").status == 404)
     #expect(try scene.text("\(Self.path)/count?eventid=at1") == "1")
   }
 
@@ -305,6 +309,17 @@ import Testing
     #expect(properties["tsunami"] as? Int == 0)
     let blast = try #require(features[1]["properties"] as? [String: Any])
     #expect(blast["title"] as? String == "M 1.2 Quarry Blast - Mojave")
+  }
+
+  @Test func timesInGeoJSONAreWholeMilliseconds() throws {
+    try scene.connection.run(
+      """
+      update quake.quake set time = '2024-01-01T00:00:00.123456Z', updated = '2024-02-01T00:00:00.123987Z'
+       where code = 'us1'
+      """)
+    let text = try scene.text(
+      "\(Self.path)/query?format=geojson&starttime=2020-01-01&minmagnitude=6")
+    #expect(text.contains("\"time\":1704067200123,\"updated\":1706745600123,"), "\(text)")
   }
 
   @Test func theServiceWritesOneEventWithTheProductsThatTheStoreKnows() throws {

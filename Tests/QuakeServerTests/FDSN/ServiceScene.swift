@@ -14,6 +14,8 @@ struct ServiceScene {
     var type: String
     var text: String
     var headers: HeaderFields
+    /// Whether it may be sent to others until the store changes.
+    var mayBeKept: Bool
   }
 
   let database: TestDatabase
@@ -58,7 +60,7 @@ struct ServiceScene {
     }
     return Answer(
       status: response.status, type: type, text: String(decoding: bytes, as: UTF8.self),
-      headers: response.headers)
+      headers: response.headers, mayBeKept: response.mayBeKept)
   }
 
   /// The answer, which must have status 200.

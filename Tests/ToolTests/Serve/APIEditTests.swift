@@ -23,6 +23,18 @@ import Testing
     #expect(try scene.database.value("select quake.latest_token()") == before)
   }
 
+  @Test func anEditIsDoneAfterTheDatabaseHasEndedItsSessions() throws {
+    let scene = try APIScene(["--query-connections", "1"])
+    #expect(try scene.server.get("/v1/quakes/us2").status == 200)
+    try scene.database.psql(
+      """
+      select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()
+      """)
+    let answer = try scene.edit("DELETE", "/v1/quakes/us2?dry-run")
+    #expect(answer.status == 200, "\(answer.text)")
+  }
+
   @Test func aDeletedEventIsGoneUntilItIsRestored() throws {
     let scene = try APIScene()
     let before = try APIScene.text(

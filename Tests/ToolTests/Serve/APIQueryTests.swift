@@ -244,6 +244,14 @@ import Testing
     }
   }
 
+  @Test func anAddressThatHasNoPlaceInTheLinkOfItsAnswerIsRefusedWithTheReason() throws {
+    let scene = try APIScene()
+    let target = "/v1/quakes?code=us4,us5," + String(repeating: "x", count: 1900)
+    #expect(try scene.server.get(target).status == 200)
+    let refused = try scene.server.get(target + "&limit=1")
+    #expect(refused.status == 431 && refused.text.contains("more pages"), "\(refused.text)")
+  }
+
   @Test func linksLeadThroughTheWholeList() throws {
     let scene = try APIScene()
     for order in ["time:desc", "magnitude,-depth"] {

@@ -4,7 +4,8 @@ import { zoneOffset } from "../state/point.js";
 import { view } from "../state/view.js";
 import { format, has, t } from "../text/text.js";
 import { h } from "../ui/dom.js";
-import { labelWidth, logTicks, numberTicks, Plot, timeTicks } from "./plot.js";
+import { labelWidth, Plot } from "./plot.js";
+import { logTicks, numberTicks, timeTicks } from "./ticks.js";
 
 /** @typedef {import("./charts.js").Sample} Sample */
 /** @typedef {import("./charts.js").Answer} Answer */

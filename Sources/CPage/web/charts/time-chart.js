@@ -4,7 +4,8 @@ import { countText } from "../list/bar.js";
 import { view } from "../state/view.js";
 import { format, t } from "../text/text.js";
 import { properties } from "../ui/sign.js";
-import { labelWidth, numberTicks, Plot, timeTicks } from "./plot.js";
+import { labelWidth, Plot } from "./plot.js";
+import { numberTicks, timeTicks } from "./ticks.js";
 
 /** @typedef {import("../types.js").Quake} Quake */
 /** @typedef {import("./charts.js").Sample} Sample */

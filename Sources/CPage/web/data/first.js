@@ -71,5 +71,10 @@ async function read() {
   }
 }
 
+// A script of which a file does not arrive does nothing, and no other part of the page tells that.
+addEventListener("error", ({ target }) => {
+  if (target instanceof HTMLScriptElement) document.getElementById("unloaded")?.removeAttribute("hidden");
+}, true);
+
 /** The first rows, which are on their way as soon as this module is loaded. */
 export const firstRows = read();

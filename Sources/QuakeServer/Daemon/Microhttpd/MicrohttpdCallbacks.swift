@@ -293,9 +293,11 @@ private func queue(
   // body. What follows one is not read.
   if isChunked { reply.headers.appendIfAbsent("Connection", "close") }
   guard hasMemory(for: reply, to: exchange, on: connection, context) else {
-    record(of: connection)?.refuse(
-      HTTPError(
-        431, "The header of the request is too long: it leaves no memory for that of an answer."))
+    let reason =
+      reply.headers["link"] == nil
+      ? "The header of the request is too long: it leaves no memory for that of an answer."
+      : "The address of the request is too long for an answer with more pages, whose header repeats it. Name fewer values, or set a greater limit."
+    record(of: connection)?.refuse(HTTPError(431, reason))
     exchange.state.withLock { $0.status = 431 }
     return .NO
   }

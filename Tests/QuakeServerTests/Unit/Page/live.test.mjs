@@ -8,6 +8,7 @@ scope.document = Object.assign(new EventTarget(), { hidden: false });
 scope.location = { search: "?from=2026-11-01&to=2026-11-10", pathname: "/", hash: "" };
 scope.requestAnimationFrame = (/** @type {() => void} */ action) => setTimeout(action);
 scope.cancelAnimationFrame = clearTimeout;
+scope.addEventListener = () => {};
 
 /** The events of the server. @type {any[][]} */
 let rows = [];

@@ -485,7 +485,7 @@ def recovers_from_a_restart(stage):
     expect(browser.shown() == whole, f"the number {whole} is gone: {browser.shown()}")
     browser.find("#search")[0].send_keys("no such place")
     browser.until("the filter that lets nothing pass", lambda: "No earthquake passes the filters" in browser.run(
-        "return document.querySelector('#list .state')?.innerText ?? ''"))
+        "return document.querySelector('#list .state:not([hidden])')?.innerText ?? ''"))
     browser.press("Remove the filter “no such place”", "#list")
     browser.click_row("us12")
     browser.until("what is known of the event", lambda: all(part in browser.run(

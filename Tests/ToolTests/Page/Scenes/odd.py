@@ -28,6 +28,26 @@ def odd_addresses_do_no_harm(stage):
     browser.no_errors("an odd address")
 
 
+def a_page_of_which_a_file_is_missing_says_so(stage):
+    """On a network that fails for a moment, a file of the page may not arrive. The page is not empty then."""
+    browser = stage.browser
+    browser.cdp("Network.enable")
+    browser.cdp("Network.setCacheDisabled", cacheDisabled=True)
+    browser.cdp("Network.setBlockedURLs", urls=["*/state/view.js"])
+    try:
+        browser.open(stage.url, live=False)
+        browser.until("what has happened", lambda: "could not be loaded" in browser.run(
+            "return document.querySelector('#list').innerText"))
+        browser.take_messages()
+    finally:
+        browser.cdp("Network.setBlockedURLs", urls=[])
+        browser.cdp("Network.setCacheDisabled", cacheDisabled=False)
+        browser.cdp("Network.disable")
+    browser.open(stage.url)
+    expect("could not be loaded" not in browser.run("return document.body.innerText"), "the page says it still")
+    browser.no_errors("a missing file")
+
+
 def an_empty_list_is_not_waited_for(stage):
     """Where nothing passes the filter, the map and the other parts come at once. They must not depend on the timer
     that ends the wait for a list: here, no timer of a second or more fires."""
@@ -64,6 +84,26 @@ def events_without_a_position_are_not_on_the_map(stage):
         browser.no_errors("an event without a position")
     finally:
         stage.database.run("delete from quake.quake where code = 'nowhere'")
+
+
+def a_note_of_a_row_is_shown_whole_or_not_at_all(stage):
+    """A row has no place for every note of an event. A part of a number would be another number."""
+    browser = stage.browser
+    stage.database.run("insert into quake.quake (code, time, magnitude, place, felt, alert, tsunami, status)"
+                       " values ('noted', now(), 6, 'Noted', 123456, 'yellow', 1, 'reviewed')")
+    try:
+        browser.open(stage.url + "/?min-magnitude=6")
+        browser.until("its row", lambda: browser.row("noted"))
+        notes = browser.run("""
+          const box = document.querySelector("#rows [data-code=noted] .notes").getBoundingClientRect();
+          return [...document.querySelectorAll("#rows [data-code=noted] .notes > *")]
+            .map((note) => [note.textContent, note.getBoundingClientRect()])
+            .filter(([text, { top, left }]) => text && top < box.bottom && left < box.right)
+            .map(([text, { right }]) => [text, right - box.right])""")
+        expect(notes and all(beyond <= 0.5 for _, beyond in notes), f"the notes are {notes}")
+        browser.no_errors("an event with many notes")
+    finally:
+        stage.database.run("delete from quake.quake where code = 'noted'")
 
 
 def the_past_before_the_first_change(stage):
@@ -222,7 +262,9 @@ def days_begin_at_midnight(stage):
 
 
 SCENES = [
-    odd_addresses_do_no_harm, an_empty_list_is_not_waited_for, events_without_a_position_are_not_on_the_map,
-    the_past_before_the_first_change, a_purged_past_has_no_list, a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
+    odd_addresses_do_no_harm, a_page_of_which_a_file_is_missing_says_so, an_empty_list_is_not_waited_for,
+    events_without_a_position_are_not_on_the_map, a_note_of_a_row_is_shown_whole_or_not_at_all,
+    the_past_before_the_first_change, a_purged_past_has_no_list,
+    a_frame_shows_the_past, playing_shows_what_is_committed_meanwhile,
     everything_fits_into_a_small_window, days_begin_at_midnight,
 ]
