@@ -164,14 +164,15 @@ enum DeletedSelection {
       ), found as materialized (
         select c.code from chosen c
          union
-        select d.code
+        select v.code
           from (select distinct c.transaction_id from chosen c) t
          cross join lateral (
             select v.* from quake.quake_version v
              where v.transaction_id = t.transaction_id and v.op = 'delete' and v.superseded_by is not null offset 0) v
-          join chosen c on c.code = v.superseded_by and c.transaction_id = v.transaction_id
-          join quake.tombstone d on d.code = v.code
-         where not exists (select from quake.quake_version n where n.code = v.code and n.id > v.id)
+         -- "coalesce" keeps the planner from a join, for which it could read all of the list for each event.
+         where coalesce((v.superseded_by, v.transaction_id) in (select c.code, c.transaction_id from chosen c), false)
+           and exists (select from quake.tombstone d where d.code = v.code offset 0)
+           and not exists (select from quake.quake_version n where n.code = v.code and n.id > v.id)
            and not \(sql: RestoreStatements.isAssociated("v"))
       )
       select f.code,
