@@ -772,10 +772,12 @@ CREATE TABLE quake.quake (
     CONSTRAINT quake_code_length CHECK (((length(code) >= 1) AND (length(code) <= 256))),
     CONSTRAINT quake_depth_range CHECK (((depth >= ('-100'::integer)::double precision) AND (depth <= (7000)::double precision))),
     CONSTRAINT quake_epicentre_whole CHECK (((longitude IS NULL) = (latitude IS NULL))),
+    CONSTRAINT quake_first_stored_range CHECK (((first_stored >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (first_stored < '10000-01-01 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT quake_latitude_range CHECK (((latitude >= ('-90'::integer)::double precision) AND (latitude <= (90)::double precision))),
     CONSTRAINT quake_long_text_length CHECK ((GREATEST(octet_length(place), octet_length(title), octet_length(url), octet_length(detail), octet_length(ids), octet_length(sources), octet_length(types)) <= 65536)),
     CONSTRAINT quake_longitude_range CHECK (((longitude >= ('-180'::integer)::double precision) AND (longitude <= (180)::double precision))),
     CONSTRAINT quake_magnitude_range CHECK (((magnitude >= ('-10'::integer)::double precision) AND (magnitude <= (12)::double precision))),
+    CONSTRAINT quake_number_finite CHECK ((GREATEST(abs(cdi), abs(mmi), abs(dmin), abs(rms), abs(gap)) < 'Infinity'::double precision)),
     CONSTRAINT quake_short_text_length CHECK ((GREATEST(octet_length(net), octet_length(net_code), octet_length(source), octet_length(type), octet_length(status), octet_length(magnitude_type), octet_length(alert), octet_length(superseded_by)) <= 1024)),
     CONSTRAINT quake_superseded_by_other CHECK ((superseded_by <> code)),
     CONSTRAINT quake_time_range CHECK ((("time" >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND ("time" < '10000-01-01 00:00:00+00'::timestamp with time zone))),
@@ -3448,8 +3450,8 @@ CREATE INDEX refresh_request_requested_at ON quake.refresh_request USING btree (
 CREATE UNIQUE INDEX regional_database_here ON quake.regional_database USING btree (is_here) WHERE is_here;
 CREATE INDEX tombstone_deleted_at ON quake.tombstone USING btree (deleted_at);
 CREATE CONSTRAINT TRIGGER change_pending_10_number AFTER INSERT ON quake.change_pending DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION quake.change_pending__number();
-CREATE TRIGGER quake_10_refuse_code_change BEFORE UPDATE OF code ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
-CREATE TRIGGER quake_10_refuse_first_stored_change BEFORE UPDATE OF first_stored ON quake.quake FOR EACH ROW WHEN ((old.first_stored IS DISTINCT FROM new.first_stored)) EXECUTE FUNCTION quake.quake__refuse_first_stored_change();
+CREATE TRIGGER quake_10_refuse_code_change AFTER UPDATE ON quake.quake FOR EACH ROW WHEN ((old.code IS DISTINCT FROM new.code)) EXECUTE FUNCTION quake.quake__refuse_code_change();
+CREATE TRIGGER quake_10_refuse_first_stored_change AFTER UPDATE ON quake.quake FOR EACH ROW WHEN ((old.first_stored IS DISTINCT FROM new.first_stored)) EXECUTE FUNCTION quake.quake__refuse_first_stored_change();
 CREATE TRIGGER quake_20_record_delete AFTER DELETE ON quake.quake REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_delete();
 CREATE TRIGGER quake_20_record_insert AFTER INSERT ON quake.quake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_insert();
 CREATE TRIGGER quake_20_record_truncate AFTER TRUNCATE ON quake.quake FOR EACH STATEMENT EXECUTE FUNCTION quake.quake__record_truncate();

@@ -89,6 +89,9 @@ static const unsigned char migration_0026[] = {
 static const unsigned char migration_0027[] = {
 #embed "../../migrations/0027_readers.sql"
 };
+static const unsigned char migration_0028[] = {
+#embed "../../migrations/0028_values.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -119,6 +122,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0025_hours.sql", migration_0025),
     MIGRATION("0026_batches.sql", migration_0026),
     MIGRATION("0027_readers.sql", migration_0027),
+    MIGRATION("0028_values.sql", migration_0028),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

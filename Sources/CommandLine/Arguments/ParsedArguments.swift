@@ -218,7 +218,7 @@ extension ParsedArguments {
     }
   }
 
-  /// The option's value as an age within `range`, beyond which something is deleted.
+  /// The option's value as an age within `range`: beyond it something is deleted, or not looked at.
   ///
   /// Unlike that of other durations, its unit cannot be left out: who writes 30 may mean days.
   package func age(

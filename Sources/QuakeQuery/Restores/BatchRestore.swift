@@ -43,7 +43,7 @@ package struct BatchRestore {
     sample: Int = 10, progress: (_ done: Int64, _ all: Int64) -> Void = { _, _ in }
   ) throws -> RestorePlan {
     let scope = try scope()
-    var codes = try codes(scope)
+    var (codes, _) = try codes(scope)
     var plan = RestorePlan()
     let all = codes.count
     while case let wanted = codes.next(2000), !wanted.isEmpty {
@@ -84,7 +84,7 @@ package struct BatchRestore {
   ) throws -> EditOutcome {
     var outcome = EditOutcome()
     let scope = try scope()
-    let codes = try codes(scope)
+    let (codes, alone) = try codes(scope)
     outcome.selected = codes.count
     guard codes.count > 0 else {
       outcome.isFinished = true
@@ -98,7 +98,7 @@ package struct BatchRestore {
       chunk, outcome, locked in
       do {
         var part = EditOutcome()
-        part.changed = try journal.transaction { try change(chunk, scope, journal, &part) }
+        part.changed = try journal.transaction { try change(chunk, scope, alone, journal, &part) }
         outcome.changed += part.changed
         outcome.lost += part.lost
         outcome.tombstonesRemoved += part.tombstonesRemoved
@@ -130,16 +130,17 @@ package struct BatchRestore {
     }
   }
 
-  private func codes(_ scope: RestoreScope?) throws -> CodeList {
+  /// The events, and those of them whose successors stay deleted.
+  private func codes(_ scope: RestoreScope?) throws -> (CodeList, alone: [String]) {
     guard let scope else {
-      guard case .events(let selection) = restore.source else { return CodeList() }
+      guard case .events(let selection) = restore.source else { return (CodeList(), []) }
       return try DeletedSelection.codes(of: selection, over: connection)
     }
     var codes = CodeList()
     try connection.forEachRow(RestoreStatements.codes(of: scope.transactions)) { row in
       codes.append(contentsOf: try row.bytes("code"))
     }
-    return codes
+    return (codes, [])
   }
 
   private func steps(_ codes: [String], _ scope: RestoreScope?) throws -> [Event] {
@@ -166,7 +167,8 @@ package struct BatchRestore {
 
   /// Restores events in the transaction that is open. Returns how many, and the code of one.
   private func change(
-    _ codes: [String], _ scope: RestoreScope?, _ journal: EditJournal, _ part: inout EditOutcome
+    _ codes: [String], _ scope: RestoreScope?, _ alone: [String], _ journal: EditJournal,
+    _ part: inout EditOutcome
   ) throws -> (events: Int64, code: String?) {
     // Rows that are locked do not change while the next statements look at them.
     try connection.execute(RestoreStatements.lock(codes))
@@ -192,7 +194,8 @@ package struct BatchRestore {
     let inserted = (chosen[.insert] ?? []) + replaced
     if !inserted.isEmpty {
       try connection.execute(
-        RestoreStatements.insert(inserted.map(\.code), as: inserted.map { $0.before ?? 0 }))
+        RestoreStatements.insert(
+          inserted.map(\.code), as: inserted.map { $0.before ?? 0 }, alone: alone))
     }
     let updated = chosen[.update] ?? []
     if !updated.isEmpty {

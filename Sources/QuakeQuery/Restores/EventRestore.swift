@@ -121,9 +121,13 @@ struct RestoreScope {
 enum DeletedSelection {
   /// The codes of the deleted events of a selection, whose conditions the events met when they were deleted,
   /// with the rows that they had superseded and that were deleted together with them. A selection that names
-  /// codes also finds events under other ids, and events that were deleted without a tombstone.
-  static func codes(of selection: EventSelection, over connection: Connection) throws -> CodeList {
+  /// codes also finds events under other ids, and events that were deleted without a tombstone. `alone` are those
+  /// of them whose successors stay deleted.
+  static func codes(
+    of selection: EventSelection, over connection: Connection
+  ) throws -> (codes: CodeList, alone: [String]) {
     var codes = CodeList()
+    var alone: [String] = []
     let conditions = EditConditions(selection.withoutCodes, alias: "v", isTable: false)
     let source: SQL
     if let named = selection.filter.codes {
@@ -142,8 +146,12 @@ enum DeletedSelection {
     } else {
       source = "select d.code from quake.tombstone d"
     }
-    let isChosen: SQL =
-      conditions.conditions.isEmpty ? "true" : "v.op = 'delete' and \(sql: conditions.text)"
+    var isChosen: [SQL] = []
+    if !conditions.conditions.isEmpty { isChosen = ["v.op = 'delete'", conditions.text] }
+    if selection.filter.codes == nil {
+      if !selection.includesSuperseded { isChosen.append("v.superseded_by is null") }
+      if !selection.includesWithdrawn { isChosen.append("v.withdrawn_at is null") }
+    }
     try connection.forEachRow(
       """
       with chosen as materialized (
@@ -151,22 +159,32 @@ enum DeletedSelection {
           from (\(sql: source)) c
           left join lateral (
             select v.* from quake.quake_version v where v.code = c.code order by v.id desc limit 1) v on true
-         where \(sql: isChosen)
+         where \(sql: HistoryConditions.all(isChosen))
          order by v.time, c.code collate "C" limit \(selection.limit)
+      ), found as materialized (
+        select c.code from chosen c
+         union
+        select v.code
+          from (select distinct c.transaction_id from chosen c) t
+         cross join lateral (
+            select v.* from quake.quake_version v
+             where v.transaction_id = t.transaction_id and v.op = 'delete' and v.superseded_by is not null offset 0) v
+         -- "coalesce" keeps the planner from a join, for which it could read all of the list for each event.
+         where coalesce((v.superseded_by, v.transaction_id) in (select c.code, c.transaction_id from chosen c), false)
+           and exists (select from quake.tombstone d where d.code = v.code offset 0)
+           and not exists (select from quake.quake_version n where n.code = v.code and n.id > v.id)
+           and not \(sql: RestoreStatements.isAssociated("v"))
       )
-      select c.code from chosen c
-       union
-      select d.code
-        from chosen c
-        join quake.quake_alias a on a.code = c.code
-        join quake.tombstone d on d.code = a.id
-       cross join lateral (
-          select v.superseded_by, v.transaction_id, v.op from quake.quake_version v
-           where v.code = d.code order by v.id desc limit 1) v
-       where v.op = 'delete' and v.superseded_by = c.code and v.transaction_id = c.transaction_id
+      select f.code,
+             coalesce((select v.superseded_by from quake.quake_version v where v.code = f.code order by v.id desc limit 1)
+                        in (select d.code from quake.tombstone d except select o.code from found o), false) as is_alone
+        from found f
       """
-    ) { row in codes.append(contentsOf: try row.bytes("code")) }
-    return codes
+    ) { row in
+      codes.append(contentsOf: try row.bytes("code"))
+      if try row["is_alone"] { alone.append(try row["code"]) }
+    }
+    return (codes, alone)
   }
 }
 

@@ -103,7 +103,11 @@ enum RestoreStatements {
                  when e.was and b.first_stored <> a.first_stored then
                    q.code is null or not (\(sql: same("q", "a")))
                  else q.code is null or \(sql: isChangedSince)
-               end as is_in_way
+               end
+               -- What is stored now was inserted later, or others changed the event between two of the transactions:
+               -- its old values would undo their changes as well.
+               or q.first_stored <> a.first_stored or later.id < o.last
+               or exists (select from truncates t where t.id between o.first and o.last) as is_in_way
           from own o
           join quake.quake_version a on a.code = o.code and a.id = o.last
           left join lateral (
@@ -115,8 +119,8 @@ enum RestoreStatements {
                    a.op <> 'delete' as became) e
           left join lateral (
             select w.id from quake.quake_version w
-             where w.code = o.code and w.id > o.last and w.transaction_id <> all (\(sql: transactions))
-             order by w.id desc limit 1) later on true
+             where w.code = o.code and w.id > o.first and w.transaction_id <> all (\(sql: transactions))
+             order by w.id < o.last desc, w.id desc limit 1) later on true
           left join quake.quake q on q.code = o.code
       )
       select s.code, s.step, coalesce(s.step <> 'done' and s.is_in_way, false) as is_in_way, s.before,
@@ -148,6 +152,17 @@ enum RestoreStatements {
     """
   }
 
+  /// Whether an association gave the event of a version its successor.
+  static func isAssociated(_ version: SQL) -> SQL {
+    """
+    exists (select from quake.quake_version s
+              join quake.change_transaction st on st.transaction_id = s.transaction_id
+             where s.code = \(sql: version).code
+               and s.superseded_by = \(sql: version).superseded_by
+               and st.context = \(ChangeTransaction.associationContext))
+    """
+  }
+
   /// A column of a version as it is restored. A successor that an association gave the event does not come back,
   /// unless the association is still there: it may be gone, or the successor may be. What associates events
   /// after the restore decides anew.
@@ -156,21 +171,22 @@ enum RestoreStatements {
     return """
       case when not exists (select from quake.association n
                              where n.code = \(sql: version).code and n.preferred = \(sql: version).superseded_by)
-                and exists (select from quake.quake_version s
-                              join quake.change_transaction st on st.transaction_id = s.transaction_id
-                             where s.code = \(sql: version).code
-                               and s.superseded_by = \(sql: version).superseded_by
-                               and st.context = \(ChangeTransaction.associationContext))
+                and \(sql: isAssociated(version))
            then null else \(sql: version).superseded_by end
       """
   }
 
   /// Inserts events as they were in their versions. A version that was recorded before the history knew when an
-  /// event was first stored gets the time of the event's first version.
-  static func insert(_ codes: [String], as versions: [Int64]) -> SQL {
+  /// event was first stored gets the time of the event's first version. Those whose successors stay deleted become
+  /// events of their own: no list would show them.
+  static func insert(_ codes: [String], as versions: [Int64], alone: [String]) -> SQL {
     let columns = EventColumn.allCases.filter { $0 != .firstStored }
     let names = columns.map { SQL(identifier: $0.name) }.joined(separator: ", ")
-    let values = columns.map { value($0, of: "v") }.joined(separator: ", ")
+    let values = columns.map { column in
+      column == .supersededBy
+        ? "case when v.code <> all (\(alone)::text[]) then \(sql: value(column, of: "v")) end"
+        : value(column, of: "v")
+    }.joined(separator: ", ")
     return """
       insert into quake.quake (\(sql: names), first_stored)
       select \(sql: values),

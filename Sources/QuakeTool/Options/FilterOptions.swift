@@ -209,7 +209,7 @@ package enum FilterOptions {
       let (first, second) = (arguments.subject("from"), arguments.spelled("to"))
       throw arguments.contradiction("\(first) is not before \(second): no event can pass")
     }
-    if let last = try arguments.duration("last", in: .milliseconds(1)...) {
+    if let last = try arguments.age("last", in: .milliseconds(1)...) {
       filter.earliestTime = Timestamp(
         microseconds: Timestamp.now().microseconds - last.wholeMicroseconds)
     }
@@ -232,7 +232,7 @@ package enum FilterOptions {
       filter.changedColumns = Set(
         try arguments.list("changed", of: EventColumn.allCases.map(\.name)))
     }
-    filter.newerThan = try arguments.duration("newer-than", in: .milliseconds(1)...)
+    filter.newerThan = try arguments.age("newer-than", in: .milliseconds(1)...)
     filter.changeConditions.enters = arguments.flag("enters")
     filter.changeConditions.leaves = arguments.flag("leaves")
     filter.changeConditions.magnitudeChange = try arguments.double("magnitude-change", in: 0...)

@@ -131,7 +131,7 @@ struct BackfillCommand {
   private static func span(_ arguments: ParsedArguments) throws -> BackfillWindow {
     try arguments.requireAtMostOne(of: "last", "from")
     try arguments.requireAtMostOne(of: "last", "to")
-    if let last = try arguments.duration("last", in: .seconds(1)...) {
+    if let last = try arguments.age("last", in: .seconds(1)...) {
       let now = Timestamp.now()
       let from = Timestamp(microseconds: now.microseconds - last.wholeMicroseconds)
       guard let span = BackfillWindow(from: from, to: now) else {

@@ -46,7 +46,7 @@ struct RehearseCommand {
     try arguments.requireAtMostOne(of: "last", "from")
     try arguments.requireAtMostOne(of: "last", "to")
     to = try arguments.time("to") ?? .now()
-    let last = try arguments.duration("last", in: .milliseconds(1)...) ?? .seconds(30 * 86_400)
+    let last = try arguments.age("last", in: .milliseconds(1)...) ?? .seconds(30 * 86_400)
     from = try arguments.time("from") ?? to.earlier(by: last)
     guard from < to else {
       throw arguments.contradiction(

@@ -129,6 +129,57 @@ import Testing
     #expect(try scene.codes() == ["us2"])
     #expect(try scene.restore(codes: ["us1"]).changed == 2)
     #expect(try scene.events() == before)
+    // Also those that a person has superseded.
+    try scene.connection.run(
+      "update quake.quake set superseded_by = 'us2' where code in ('us1', 'ci1')")
+    let changed = try scene.events()
+    var selection = EventSelection()
+    selection.filter.codes = ["us2"]
+    let plan = try BatchEdit(
+      EventEdit(.delete, of: selection, by: scene.author), over: scene.connection
+    ).plan()
+    #expect(plan.count == 3)
+    #expect(try scene.edit(.delete, codes: ["us2"]).changed == 3)
+    #expect(try scene.restore(codes: ["us2"]).changed == 3)
+    #expect(try scene.events() == changed)
+  }
+
+  @Test func withdrawnAndSupersededEventsAreRestoredOnlyOnRequest() throws {
+    try scene.load(feed(4))
+    try scene.connection.run(
+      "update quake.quake set withdrawn_at = '2026-01-02Z' where code = 'us2'",
+      "update quake.quake set superseded_by = 'us1' where code = 'us3'")
+    let before = try scene.events()
+    try scene.edit(.delete, codes: ["us2", "us3", "us4"])
+    #expect(try scene.restore(.events(EventSelection())).changed == 1)
+    #expect(try scene.codes() == ["us1", "us4"])
+    var all = EventSelection()
+    all.includesWithdrawn = true
+    #expect(try scene.restore(.events(all)).changed == 1)
+    all.includesSuperseded = true
+    #expect(try scene.restore(.events(all)).changed == 1)
+    #expect(try scene.events() == before)
+  }
+
+  @Test func aRestoredEventWhoseSuccessorStaysDeletedIsOneOfItsOwn() throws {
+    try scene.load([EventRecord("ci1", ids: ",ci1,"), EventRecord("ci2", ids: ",ci2,")])
+    try scene.load(
+      [EventRecord("us1", ids: ",ci1,us1,"), EventRecord("us2", ids: ",ci2,us2,")],
+      generated: "2026-01-02T00:00:00Z")
+    let before = try scene.events()
+    func successors() throws -> [String] {
+      try scene.connection.table(
+        "select code, coalesce(superseded_by, '-') from quake.quake order by code")
+    }
+    try scene.edit(.delete, codes: ["us1", "us2"])
+    #expect(try scene.codes() == [])
+    #expect(try scene.restore(codes: ["ci1"]).changed == 1)
+    #expect(try successors() == ["ci1|-"])
+    // Together with their successors, they are what they were.
+    #expect(try scene.restore(codes: ["ci2", "us2"]).changed == 2)
+    #expect(try successors() == ["ci1|-", "ci2|us2", "us2|-"])
+    #expect(try scene.events().suffix(2) == [before[1], before[3]])
+    #expect(try scene.historyAgrees())
   }
 
   @Test func anEventThatWasTakenForADeletedOneIsStoredWhenASnapshotHasBoth() throws {

@@ -116,6 +116,48 @@ import Testing
     _ = after
   }
 
+  @Test func whatOthersChangedBetweenTwoUndoneTransactionsIsInTheWay() throws {
+    try fill()
+    let first = try token("update quake.quake set magnitude = 9 where code < 'e6'")
+    let other = try token("update quake.quake set place = 'here' where code = 'e1'")
+    _ = try token("delete from quake.quake where code = 'e3'")
+    _ = try token("insert into quake.quake (code, time) values ('e3', now())")
+    let last = try token(
+      "update quake.quake set depth = 1 where code < 'e4'",
+      "delete from quake.quake where code = 'e4'")
+    let before = try scene.events()
+    let undo = EventRestore.Source.transactions([last, first])
+    let plan = try scene.restoring(undo).plan()
+    #expect(plan.conflicts.map(\.code) == ["e1", "e3"])
+    #expect(plan.conflicts[0].transaction == other)
+    #expect(plan.count == 3)
+    // One after the other, the later one first, they can be undone for all but e3.
+    #expect(try scene.restore(.transactions([last])).conflictCount == 0)
+    #expect(try scene.restoring(.transactions([first])).plan().conflicts.map(\.code) == ["e3"])
+    #expect(try scene.restore(.transactions([first])).changed == 4)
+    #expect(
+      try scene.connection.table("select place, depth is null from quake.quake where code = 'e1'")
+        == ["here|t"])
+    #expect(try scene.events() != before)
+    #expect(try scene.historyAgrees())
+  }
+
+  @Test func anEventThatWasStoredAnewIsInTheWay() throws {
+    try fill()
+    let undone = try token(
+      "update quake.quake set magnitude = 9 where code = 'e1'",
+      "insert into quake.quake (code, time, magnitude) values ('n1', '2026-01-01Z', 1)")
+    _ = try token("delete from quake.quake where code in ('e1', 'n1')")
+    let anew = try token(
+      """
+      insert into quake.quake (code, time, magnitude)
+      values ('e1', '2026-01-01Z', 9), ('n1', '2026-01-01Z', 1)
+      """)
+    let plan = try scene.restoring(.transactions([undone])).plan()
+    #expect(plan.conflicts.map(\.code) == ["e1", "n1"])
+    #expect(plan.conflicts.map(\.transaction) == [anew, anew])
+  }
+
   @Test func anUndoCanBeUndone() throws {
     try fill()
     let before = try scene.events()

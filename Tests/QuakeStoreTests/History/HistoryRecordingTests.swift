@@ -296,6 +296,41 @@ import Testing
     #expect(try connection.historyLines() == ["1:0 insert a", "2:0 update a {felt}"])
   }
 
+  @Test(arguments: ["code", "first_stored"])
+  func aTriggerOfTheOwnersOwnCannotChangeWhatNoUpdateMayChange(column: String) throws {
+    try connection.insertQuakes("a")
+    let value = ["code": "'b'", "first_stored": "now() - interval '1 day'"][column] ?? ""
+    try connection.run(
+      """
+      create function public.change() returns trigger language plpgsql as
+        'begin new.\(column) := \(value.replacing("'", with: "''")); return new; end'
+      """,
+      "create trigger zz before update on quake.quake for each row execute function public.change()"
+    )
+    // The statement does not name the column.
+    let error = try #require(throws: PostgresError.self) {
+      try connection.run("update quake.quake set felt = 1")
+    }
+    #expect(error.sqlState == "23000")
+    #expect(error.hint != nil)
+    #expect(try connection.historyLines() == ["1:0 insert a"])
+  }
+
+  @Test func aNumberThatNoProgramCanShowIsRefused() throws {
+    try connection.insertQuakes("a")
+    for column in [
+      "magnitude", "longitude", "latitude", "depth", "cdi", "mmi", "dmin", "rms", "gap",
+    ] {
+      for value in ["NaN", "Infinity", "-Infinity"] {
+        let error = try #require(throws: PostgresError.self) {
+          try connection.run("update quake.quake set \(column) = '\(value)'")
+        }
+        #expect(error.sqlState == "23514")
+      }
+    }
+    try connection.run("update quake.quake set rms = 1e308, gap = -1e308, cdi = null, mmi = 0")
+  }
+
   @Test func anInstantThatNoProgramCanShowIsRefused() throws {
     try connection.insertQuakes("a")
     for column in ["time", "updated", "as_of", "withdrawn_at"] {
@@ -307,5 +342,10 @@ import Testing
       }
       try connection.run("update quake.quake set \(column) = '9999-12-31 23:59:59.999999Z'")
     }
+    let error = try #require(throws: PostgresError.self) {
+      try connection.run(
+        "insert into quake.quake (code, time, first_stored) values ('b', now(), 'infinity')")
+    }
+    #expect(error.constraint == "quake_first_stored_range")
   }
 }

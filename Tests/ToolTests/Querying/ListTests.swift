@@ -240,6 +240,7 @@ import Testing
       list --columns code,depht
       list --count --codes
       list --last 1d --from 2024-01-01
+      list --last 7
       list --from 2024-01-02 --to 2024-01-01
       list --min-magnitude 5 --max-magnitude 4
       list --alert purple
@@ -263,8 +264,6 @@ import Testing
       #expect(outcome.output.isEmpty, "\(command)")
       #expect(outcome.errors.hasPrefix("quake-query: error: "), "\(command): \(outcome.errors)")
     }
-    // "7" is a duration in seconds.
-    #expect(try lines("list", "--last", "7").isEmpty)
   }
 
   @Test func textsAreTakenLiterally() throws {

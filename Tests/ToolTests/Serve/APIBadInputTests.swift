@@ -16,7 +16,7 @@ import Testing
       ("quakes?min-magnitude=6&max-magnitude=5", 409, "no event can pass"),
       ("quakes?last=1d&from=2024-01-02", 409, "cannot be used together"),
       ("quakes?from=2024-02-30", 400, "expected a time in UTC"),
-      ("quakes?last=-1d", 400, "expected a duration"),
+      ("quakes?last=-1d", 400, "expected an age with its unit"),
       ("quakes?bbox=1,2,3,91", 400, "in degrees"), ("quakes?bbox=1,3,2,1", 409, "no further north"),
       ("quakes?within=x", 400, "kilometres:latitude,longitude"),
       ("quakes?columns=code,foo", 400, "invalid value 'foo' for parameter columns"),

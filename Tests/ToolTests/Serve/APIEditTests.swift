@@ -40,7 +40,8 @@ import Testing
     let before = try APIScene.text(
       try scene.object("/v1/quakes/us2?columns=code,magnitude,first_stored"))
     let plan = try object(try scene.edit("DELETE", "/v1/quakes/us2?dry-run"))
-    #expect(plan["dry_run"] as? Bool == true && plan["count"] as? Int == 1)
+    // With the row that it superseded.
+    #expect(plan["dry_run"] as? Bool == true && plan["count"] as? Int == 2)
     let conditional = try scene.server.request(
       "DELETE", "/v1/quakes/us2",
       ["Authorization": "Bearer \(APIScene.token)", "If-Match": "\"1\""])
@@ -48,7 +49,6 @@ import Testing
     let answer = try scene.edit("DELETE", "/v1/quakes/us2")
     let outcome = try object(answer)
     #expect(answer.status == 200 && outcome["finished"] as? Bool == true)
-    // With the row that it superseded.
     #expect(outcome["changed"] as? Int == 2)
 
     for id in ["us2", "us1"] {

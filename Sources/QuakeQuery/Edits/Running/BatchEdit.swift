@@ -30,7 +30,14 @@ package struct BatchEdit {
       let conditions = EditConditions(edit).text
       let most = edit.selection.limit ?? .max
       let found = try connection.row(
-        "select count(*) from quake.quake q where \(sql: conditions)", as: Int64.self)
+        """
+        with chosen as (
+          select q.code from quake.quake q where \(sql: conditions)
+           \(sql: edit.selection.limit == nil ? "" : Self.order) limit \(most)
+        )
+        select count(*) \(sql: edit.action.deletes ? "+ (select count(*) from (\(sql: DeleteStatement.superseded)) s)" : "")
+          from chosen
+        """, as: Int64.self)
       let rows = try connection.execute(
         """
         select \(sql: EventColumn.list(of: "q")) from quake.quake q where \(sql: conditions)
@@ -38,7 +45,7 @@ package struct BatchEdit {
         """, format: .binary)
       var events: [EventRecord] = []
       for row in 0..<rows.rowCount { events.append(try rows.record(row, firstColumn: 0)) }
-      return EditPlan(count: min(found, most), sample: events)
+      return EditPlan(count: found, sample: events)
     }
   }
 
@@ -199,6 +206,15 @@ struct ChunkSize {
 /// The part of a statement that deletes the events of the list `chosen (code)` together with the rows that they
 /// superseded, and leaves tombstones. Its last list, `gone (code)`, has the deleted codes.
 enum DeleteStatement {
+  /// Rows of the same earthquakes under earlier ids as the events of the list `chosen`. Without the others, they would
+  /// lead nowhere.
+  static let superseded: SQL = """
+    select s.code from quake.quake s join chosen c on c.code = s.superseded_by
+     where not exists (select from chosen o where o.code = s.code)
+       -- The events of other sources are rows of their own: one of them is shown instead.
+       and not exists (select from quake.association n where n.code = s.code and n.preferred = c.code)
+    """
+
   /// - Parameters:
   ///   - reason: The reason of the tombstones.
   ///   - age: The age of events that expire; nil: none.
@@ -206,12 +222,7 @@ enum DeleteStatement {
   static func text(reason: String, olderThan age: Duration?, edit: Int64) -> SQL {
     """
     superseded as materialized (
-      -- Rows of the same earthquakes under earlier ids. Without the others, they would lead nowhere.
-      select s.code from quake.quake s join chosen c on c.code = s.superseded_by
-       where not exists (select from chosen o where o.code = s.code)
-         -- The events of other sources are rows of their own: one of them is shown instead.
-         and not exists (select from quake.association n where n.code = s.code and n.preferred = c.code)
-       order by s.code collate "C" for update of s
+      \(sql: superseded) order by s.code collate "C" for update of s
     ), gone as (
       delete from quake.quake q
        using (select code from chosen union all select code from superseded) d
