@@ -35,14 +35,22 @@ import Testing
 
   private var lacking10: [EventRecord] { events((1...60).filter { $0 != 10 }) }
 
+  /// The options of a snapshot of the feed that is judged.
+  private static var judged: ImportOptions {
+    var options = ImportOptions(
+      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
+    options.limits = SnapshotLimits()
+    options.scope = day
+    return options
+  }
+
   /// Imports events as a snapshot generated `minutes` after noon.
   @discardableResult
   private func apply(
     _ events: [EventRecord], at minutes: Int64, rejects: [ImportReject] = [],
     scope: FeedScope = day, _ change: (inout SnapshotLimits) -> Void = { _ in }
   ) throws -> ImportReport {
-    var options = ImportOptions(
-      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
+    var options = Self.judged
     var limits = SnapshotLimits()
     change(&limits)
     options.limits = limits
@@ -153,9 +161,8 @@ import Testing
     let half = events((1...60).filter { $0 % 2 == 0 })
     let first = try #require(try apply(half, at: 5).id)
     try expectSetAside(.massLoss) { try apply(half, at: 6) }
-    var options = ImportOptions(
-      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
-    options.scope = Self.day
+    var options = Self.judged
+    options.limits = nil
     var source = FakeSource(half, generated: Self.time(5).description)
     _ = try Importer(connection: connection, options: options).run(
       from: &source,
@@ -354,10 +361,7 @@ import Testing
   // MARK: - Quarantine
 
   @Test func aBadSnapshotOfAServerWithoutValidatorsIsStoredOnce() throws {
-    var options = ImportOptions(
-      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
-    options.limits = SnapshotLimits()
-    options.scope = Self.day
+    let options = Self.judged
     var ids: [Int64?] = []
     for body in ["bad", "bad", "odd", "bad", "", ""] {
       var source = FakeSource([EventRecord](), generated: Self.time(0).description)
@@ -369,10 +373,7 @@ import Testing
   }
 
   @Test func aBadSnapshotThatIsRepeatedIsStoredOnce() throws {
-    var options = ImportOptions(
-      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
-    options.limits = SnapshotLimits()
-    options.scope = Self.day
+    var options = Self.judged
     var ids: [Int64?] = []
     for etag in ["a", "a", "b", "a"] {
       options.etag = etag
