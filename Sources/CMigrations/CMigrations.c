@@ -92,6 +92,9 @@ static const unsigned char migration_0027[] = {
 static const unsigned char migration_0028[] = {
 #embed "../../migrations/0028_values.sql"
 };
+static const unsigned char migration_0029[] = {
+#embed "../../migrations/0029_finite.sql"
+};
 
 #define MIGRATION(name, bytes) {name, bytes, sizeof bytes}
 static const struct quake_migration migrations[] = {
@@ -123,6 +126,7 @@ static const struct quake_migration migrations[] = {
     MIGRATION("0026_batches.sql", migration_0026),
     MIGRATION("0027_readers.sql", migration_0027),
     MIGRATION("0028_values.sql", migration_0028),
+    MIGRATION("0029_finite.sql", migration_0029),
 };
 
 const struct quake_migration *quake_migration(size_t index) {

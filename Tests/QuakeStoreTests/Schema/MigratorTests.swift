@@ -417,6 +417,26 @@ import Testing
     }
   }
 
+  @Test func theMigrationsClearValuesThatNoOutputCanShow() throws {
+    let migrations = try Migrator.embedded()
+    _ = try migrate(Array(migrations.prefix(27)))
+    try connection.run(
+      """
+      insert into quake.quake (code, time, rms, gap, first_stored) values
+        ('us1', now(), 'NaN', 1, now()), ('us2', now(), 1, '-infinity', 'infinity'), ('us3', now(), 1, 1, '2024-01-01Z')
+      """)
+    _ = try migrate(migrations)
+    let events = try connection.ask(
+      """
+      select string_agg(concat_ws(' ', code, rms, gap, first_stored < '10000-01-01Z'), ', ' order by code)
+        from quake.quake
+      """)
+    #expect(events == "us1 1 t, us2 1 t, us3 1 1 t")
+    let changed = try connection.ask(
+      "select string_agg(code, ' ' order by code) from quake.quake_version where op = 'update'")
+    #expect(changed == "us1 us2")
+  }
+
   @Test func programsThatDoNotMigrateCheckTheSchema() throws {
     let absent = try refusal { try Migrator.checkSchema(of: connection) }
     #expect(absent.message.hasSuffix(" has no quake schema"))
