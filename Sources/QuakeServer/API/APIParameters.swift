@@ -10,13 +10,10 @@ enum APIParameters {
       parameters: request.query.map { (name: $0.name, value: $0.value) })
   }
 
-  /// Whether the answer to a request depends on the time at which it arrives.
-  static func dependOnNow(_ arguments: ParsedArguments) -> Bool {
-    let times = ["as-of", "as-of-feed", "from", "to", "after", "since", "up-to", "until"]
-    return (arguments.takes("last") && arguments.isGiven("last"))
-      || times.contains {
-        arguments.takes($0) && arguments.strings($0).contains(where: TimeText.isRelative)
-      }
+  /// Whether the answer to a request depends on the time at which it arrives. Any parameter may be a time: to take a text
+  /// for one costs a new answer, to overlook one gives an old answer.
+  static func dependOnNow(_ request: Request) -> Bool {
+    request.query.contains { $0.name == "last" || TimeText.isRelative($0.value) }
   }
 
   /// The description of options as parameters.

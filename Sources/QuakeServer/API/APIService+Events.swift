@@ -81,7 +81,7 @@ extension APIService {
   ) -> Response {
     var response = Response(body: .document(document))
     // The events of the last hour change by themselves.
-    response.mayBeKept = !APIParameters.dependOnNow(arguments)
+    response.mayBeKept = !APIParameters.dependOnNow(request)
     if let next { response.headers.append("Link", link(to: path, request, page: "\(next)")) }
     return response
   }

@@ -71,7 +71,7 @@ extension APIService {
     document.json.member("next", next)
     document.json.endObject()
     var response = Response(body: .document(try document.finish()))
-    response.mayBeKept = !APIParameters.dependOnNow(arguments)
+    response.mayBeKept = !APIParameters.dependOnNow(request)
     if let next {
       response.headers.append("Link", link(to: "/v1/history", request, page: next))
     }
@@ -170,7 +170,7 @@ extension APIService {
     document.json.member("next", next)
     document.json.endObject()
     var response = Response(body: .document(try document.finish()))
-    response.mayBeKept = !APIParameters.dependOnNow(arguments)
+    response.mayBeKept = !APIParameters.dependOnNow(request)
     if let next { response.headers.append("Link", link(to: "/v1/diff", request, page: next)) }
     return response
   }

@@ -151,7 +151,7 @@ extension APIService {
             reason: StatisticsOptions.reason(statistics.bValue, arguments))
         }
         var response = Response(body: .document(try document.finish()))
-        response.mayBeKept = !APIParameters.dependOnNow(arguments)
+        response.mayBeKept = !APIParameters.dependOnNow(request)
         return response
       })
   }
