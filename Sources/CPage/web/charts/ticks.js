@@ -16,8 +16,8 @@ const labels = {
 };
 
 /**
- * Steps of a time axis: their length, what is written at them, and for months and years, whose length varies, the number
- * of months.
+ * Steps of a time axis: their length, what is written at them, and for months and years, whose length varies,
+ * the number of months.
  * @type {[number, Intl.DateTimeFormatOptions, number?][]}
  */
 const steps = [
