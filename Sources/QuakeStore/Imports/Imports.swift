@@ -258,18 +258,20 @@ public struct FeedFollower: Sendable {
   private let feeds: [String]
   private let interval: Duration
 
-  /// Ten years: a pause of some centuries would overflow the clock.
+  /// A second, so that a feed is not asked for without a pause; ten years, because a pause of some centuries would
+  /// overflow the clock.
+  private static let shortestInterval = Duration.seconds(1)
   private static let longestInterval = Duration.seconds(10 * 365 * 86_400)
 
   /// A follower of feeds.
   ///
   /// - Parameters:
   ///   - feeds: Names of USGS's feeds, URLs or files.
-  ///   - interval: The time from the end of one round of imports to the next.
+  ///   - interval: The time from the end of one round of imports to the next, at least a second.
   public init(_ database: QuakeDatabase, feeds: [String], every interval: Duration) {
     self.database = database
     self.feeds = feeds
-    self.interval = min(interval, Self.longestInterval)
+    self.interval = min(max(interval, Self.shortestInterval), Self.longestInterval)
   }
 
   /// Follows the feeds. Returns when the task is cancelled.

@@ -195,7 +195,7 @@ import Testing
     let live = openDatabase(
       database.test.conninfo + " connect_timeout=180",
       logger: Logger { level, message in log.yield("\(level): \(message)") })
-    let follower: any Service = FeedFollower(live, feeds: [path], every: .milliseconds(50))
+    let follower: any Service = FeedFollower(live, feeds: [path], every: .zero)
     let (alerts, alert) = AsyncStream<String>.makeStream()
     let alerting: any Service = Alerts(database: database.live) { alert.yield($0.code ?? "") }
     let services = [
