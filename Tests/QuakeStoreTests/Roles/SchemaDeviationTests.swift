@@ -354,7 +354,8 @@ import Testing
     }
     #expect(Set(try database.findings()) == expected)
     let findings = try RoleCheck.run(names, over: database.connection)
-    #expect(RoleFinding.summary(of: findings).hasSuffix("too many"))
+    // There may be notes about roles of other tests.
+    #expect(RoleFinding.summary(of: findings).contains(" too many"))
     // Each statement undoes its own.
     for finding in findings where finding.role.hasPrefix(names.prefix) {
       try database.connection.executeScript(SQL(trusted: finding.statement))
