@@ -30,9 +30,12 @@ package enum Tool {
     var command = tool
     command.problems = problemsAddress
     command.build = Build.text
-    if let text = GeneratedDocuments.requested(
-      ProcessArguments.current, of: command, completed: completed() ?? command)
-    {
+    if ProcessArguments.current.first == Candidates.request {
+      try? Completer.answer(
+        Array(ProcessArguments.current.dropFirst()), of: completed() ?? command)
+      ExitStatus.ok.exit()
+    }
+    if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
       let output = StandardOutput()
       do throws(OutputError) {
         try output.write(text)
@@ -103,16 +106,14 @@ enum GeneratedDocuments {
 
   /// The document that the arguments request, or nil if there are other arguments: after a subcommand, the
   /// same words may mean something else.
-  static func requested(
-    _ arguments: [String], of command: Command, completed: @autoclosure () -> Command
-  ) -> String? {
+  static func requested(_ arguments: [String], of command: Command) -> String? {
     if arguments == ["--man"] {
       return command.manPage(date: productDate, manual: "Quake \(productVersion)")
     }
     guard arguments.count == 2, arguments[0] == "--completions",
       let shell = Shell(rawValue: arguments[1])
     else { return nil }
-    return completed().completions(for: shell)
+    return command.completions(for: shell)
   }
 }
 

@@ -29,7 +29,7 @@ enum ImportsCommand {
         "ACTION", .optional, completion: .words(["apply", "discard", "body"]),
         help: "apply, discard or body"),
       .init(
-        "ID", .optional, completion: .found(by: CompleteCommand.line("imports")),
+        "ID", .optional, completion: .found(stored: "imports"),
         help: "number of the import to act on"),
     ],
     examples: [

@@ -45,7 +45,9 @@ enum ServerCommand {
         ]),
       Command(
         "psql", purpose: "open psql on the embedded server",
-        positionals: [.init("ARGUMENT", .passedThrough, help: "passed to psql unchanged")]),
+        positionals: [
+          .init("ARGUMENT", .passedThrough, completion: .files, help: "passed to psql unchanged")
+        ]),
     ],
     examples: [
       .init("quake-admin server psql -c 'table quake.import'", "run a query"),

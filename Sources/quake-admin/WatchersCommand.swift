@@ -24,7 +24,7 @@ enum WatchersCommand {
         options: [Consent.option],
         positionals: [
           .init(
-            "NAME", .oneOrMore, completion: .found(by: CompleteCommand.line("watchers")),
+            "NAME", .oneOrMore, completion: .found(stored: "watchers"),
             help: "name of a watcher")
         ],
         examples: [

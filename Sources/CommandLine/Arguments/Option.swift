@@ -10,9 +10,9 @@ package enum ValueCompletion: Sendable, Equatable {
   /// is most likely a mistake. `anySpelling`: ignoring case, spaces, underscores and hyphens.
   /// `synonyms`: words that mean the same, and are not offered.
   case usually([String], anySpelling: Bool = false, synonyms: [String] = [])
-  /// One of these words or of the lines that a command prints, such as `quake-admin complete feeds`; then, with
-  /// `files`, the names of files.
-  case found(by: String? = nil, or: [String] = [], files: Bool = false)
+  /// One of these words, or of the names of a kind that a database has, such as `feeds`; then, with `files`, the
+  /// names of files.
+  case found(stored: String? = nil, or: [String] = [], files: Bool = false)
 
   /// The words that are known in advance.
   var words: [String] {

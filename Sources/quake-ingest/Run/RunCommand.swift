@@ -25,7 +25,7 @@ struct RunCommand {
         "feed", "[NAME=]FEED[@DURATION]", repeatable: true,
         default: "all_hour@60s all_day@5m all_month@1h",
         completion: .found(
-          by: "quake-admin complete feeds", or: FeedReference.knownNames + [simulated], files: true),
+          stored: "feeds", or: FeedReference.knownNames + [simulated], files: true),
         help: """
           feed to poll, and its interval: the name of a USGS feed, such as all_hour or 2.5_week, a URL, \
           a file, or simulated, which needs no network; ${NAME}, ${file:PATH} and \
