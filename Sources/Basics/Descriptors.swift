@@ -143,7 +143,6 @@ package struct SystemFailure: Error {
   package let code: Int32
   package let reason: String
 
-  /// The description as a sentence.
   package var sentence: String { reason + "." }
 
   /// The failure with an error number of the system.

@@ -86,7 +86,6 @@ extension EmbeddedServer {
       close(descriptor)
     }
 
-    /// The system's description of an error number.
     static func reason(_ code: Int32) -> String {
       String(cString: strerror(code))
     }

@@ -9,7 +9,6 @@ package enum Tool {
   package static let commonOptions: [Option] =
     [DatabaseAccess.option, .quiet, .verbose, .colour, .logFormat] + GeneratedDocuments.options
 
-  /// The exit statuses every tool has.
   package static let exitStatuses: [Command.Outcome] = [
     .init(.ok), .init(.failed), .init(.usage), .init(.badData), .init(.unavailable),
     .init(.internal), .init(.tryLater), .init(.notAllowed), .init(.schema),
@@ -73,13 +72,11 @@ package enum Tool {
 /// The version of all of Quake's programs, which are built together.
 package let productVersion = "0.2.0"
 
-/// The project's page for problems.
 let problemsAddress = "https://github.com/quake-project/quake/issues"
 
 /// When it was released, for the manual pages.
 let productDate = "2026-11-26"
 
-/// The folder of temporary files.
 package enum TemporaryFolder {
   /// The folder that `TMPDIR` names; `/tmp` if it names none.
   package static var path: String {
@@ -117,7 +114,6 @@ enum GeneratedDocuments {
   }
 }
 
-/// What this program was built from.
 package enum Build {
   /// The commit, such as `1a2b3c4d`, or `1a2b3c4d-dirty` with changes that are not committed; nil if the build was not
   /// told, as that of a folder without git.

@@ -1,7 +1,6 @@
 import CommandLine
 import QuakeTool
 
-/// `quake-admin` and its subcommands.
 enum AdminCommand {
   static let table = Command(
     "quake-admin", purpose: "administer the earthquake database",

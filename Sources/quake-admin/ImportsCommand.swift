@@ -194,7 +194,6 @@ enum ImportsCommand {
   }
 }
 
-/// Imports as a table and as JSON.
 enum ImportsOutput {
   static func write(_ entries: [ImportList.Entry], isJSON: Bool) throws {
     try StandardOutput().write(

@@ -6,7 +6,6 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin server`: controls the embedded server.
 enum ServerCommand {
   static let table = Command(
     "server", purpose: "start, stop and inspect the embedded server",

@@ -5,7 +5,6 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-admin watchers`: lists or removes durable cursors.
 enum WatchersCommand {
   static let table = Command(
     "watchers", purpose: "list or remove named watchers",

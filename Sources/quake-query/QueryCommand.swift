@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeTool
 
-/// `quake-query` and its subcommands.
 enum QueryCommand {
   static let table = Command(
     "quake-query", purpose: "query the earthquake database and its history",

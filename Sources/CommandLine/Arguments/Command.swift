@@ -16,7 +16,6 @@ package struct Command: Sendable {
     }
   }
 
-  /// An environment variable that the command reads.
   package struct Variable: Sendable, Equatable {
     package let name: String
     package let help: String
@@ -40,7 +39,6 @@ package struct Command: Sendable {
     }
   }
 
-  /// The name, as users type it.
   package var name: String
   /// Its purpose, in one line without a full stop.
   package var purpose: String
@@ -54,7 +52,6 @@ package struct Command: Sendable {
   package var problems: String?
   /// The options, in the order of the help.
   package var options: [Option]
-  /// The arguments, in order.
   package var positionals: [Positional]
   /// The subcommands, in the order of the help.
   package var subcommands: [Command]

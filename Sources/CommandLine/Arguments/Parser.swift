@@ -318,7 +318,6 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether each value is valid by itself, and only their combination is not.
   package var isContradiction = false
 
-  /// An error in the use of `command`.
   package init(_ message: String, suggestion: String? = nil, command: String) {
     self.message = message
     self.suggestion = suggestion
@@ -332,7 +331,6 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     return located
   }
 
-  /// The hints to print below the message.
   package var hints: [String] {
     var hints: [String] = []
     if let suggestion { hints.append("did you mean '\(suggestion)'?") }
@@ -353,7 +351,6 @@ extension UsageError {
   }
 }
 
-/// The arguments with which the process was started.
 package enum ProcessArguments {
   /// All of them except the program's name.
   ///

@@ -49,7 +49,6 @@ extension CommandPath {
   }
 }
 
-/// Builds the help, section by section.
 private struct HelpPage {
   private(set) var text = ""
   let width: Int
@@ -107,7 +106,6 @@ private struct HelpPage {
   }
 }
 
-/// Breaking text into lines.
 enum TextWrapping {
   /// Lines of at most `width` columns; a longer word is on its own line.
   static func lines(_ text: String, width: Int) -> [String] {

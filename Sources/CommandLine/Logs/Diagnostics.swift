@@ -45,7 +45,6 @@ package struct Diagnostics: Sendable {
   package var format = Format.text
   /// Colour for the words "error" and "warning".
   package private(set) var colour: Colour
-  /// The file descriptor that messages are written to.
   package let descriptor: Int32
   private let isTerminal: Bool
   private let isJournal: Bool
@@ -103,14 +102,12 @@ package struct Diagnostics: Sendable {
     emit(.error, label, message, detail, hints, fields)
   }
 
-  /// Reports an error with one hint.
   package func error(
     _ message: String, detail: String? = nil, hint: String, fields: LogFields = [:]
   ) {
     error(message, detail: detail, hints: [hint], fields: fields)
   }
 
-  /// Reports something that may need attention.
   package func warning(
     _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
   ) {
@@ -132,7 +129,6 @@ package struct Diagnostics: Sendable {
     emit(.debug, "", message(), nil, [], fields)
   }
 
-  /// Reports a usage error with its hints.
   package func report(_ error: UsageError) {
     self.error(
       error.message, hints: error.hints,
@@ -271,7 +267,6 @@ package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     case integer(Int64)
     /// A number; NaN and the infinities, which JSON cannot hold, become null.
     case number(Double)
-    /// True or false.
     case flag(Bool)
 
     package init(stringLiteral value: String) { self = .text(value) }
@@ -293,7 +288,6 @@ package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// Formats a moment for log lines.
 struct LogTime {
   let seconds: Int
   let milliseconds: Int

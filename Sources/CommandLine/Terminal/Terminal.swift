@@ -1,7 +1,6 @@
 import Glibc
 import Synchronization
 
-/// Queries the terminal of a file descriptor.
 package enum Terminal {
   package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
@@ -13,7 +12,6 @@ package enum Terminal {
   }
 }
 
-/// A style of text on a terminal.
 package enum TextStyle: Sendable, Equatable, CaseIterable {
   case green
   case yellow
@@ -42,7 +40,6 @@ package enum TextStyle: Sendable, Equatable, CaseIterable {
 package struct Colour: Sendable, Equatable {
   package let isEnabled: Bool
 
-  /// Colour on or off.
   package init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
   /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty, unless the person has
@@ -81,7 +78,6 @@ package enum ColourChoice: Int, Sendable {
   case automatic
   /// Everywhere, also in a pipe.
   case always
-  /// Nowhere.
   case never
 
   private static let value = Atomic<Int>(automatic.rawValue)
@@ -111,7 +107,6 @@ extension ColourChoice {
   }
 }
 
-/// Asks the person at the terminal for confirmation.
 package enum Confirmation {
   /// Whether standard input and standard error, which shows the question, are terminals.
   package static var isPossible: Bool { Terminal.isTerminal(0) && Terminal.isTerminal(2) }

@@ -106,7 +106,6 @@ struct ReplayCommand {
     }
   }
 
-  /// The results of all snapshots.
   private struct Total {
     private var report = ImportReport()
     private var applied = 0

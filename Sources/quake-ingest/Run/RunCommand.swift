@@ -311,7 +311,6 @@ struct RunCommand {
 struct WorkerSettings {
   let importing: ImportSettings
   let judging: JudgingOptions
-  /// Whether each feed is polled only once.
   let pollsOnce: Bool
   /// The least time between a poll and a refresh.
   let refreshInterval: Duration
