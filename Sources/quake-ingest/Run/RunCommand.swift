@@ -112,7 +112,7 @@ struct RunCommand {
   private let feeds: [NamedFeed]
   private let every: Duration?
   private let migrates: Bool
-  private let chores: [any Chore]
+  private let chores: [Chore]
   private let metrics: WorkerMetrics?
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
@@ -129,24 +129,22 @@ struct RunCommand {
       try (isStandard ? Self.standardFeeds : named).map { try Self.feed($0, arguments) } + sections
     every = try arguments.duration("every", in: Self.shortestPause...)
     migrates = arguments.flag("migrate")
-    var chores: [any Chore] = []
+    var chores: [Chore] = []
     if let age = try arguments.age("expire", in: .seconds(1)...) {
-      chores.append(EventExpiry(age: age, author: settings.importing.author))
+      chores.append(.eventExpiry(age, author: settings.importing.author))
     }
     if let age = try arguments.age("keep-history", in: .seconds(1)...) {
-      chores.append(HistoryPurge(age: age))
+      chores.append(.historyPurge(age))
     }
     let keptRejects = try arguments.age("keep-rejects", in: .seconds(1)...)
-    chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
+    chores.append(.rejectPurge(keptRejects ?? .seconds(30 * 86_400)))
     for (records, option) in [
       (Housekeeping.Records.imports, "keep-imports"), (.edits, "keep-edits"),
     ] {
       let age = try arguments.age(option, in: .seconds(1)...) ?? .seconds(90 * 86_400)
-      chores.append(RecordPurge(records: records, age: age))
+      chores.append(.recordPurge(records, age))
     }
-    chores.append(SizeNote())
-    chores.append(PastNote())
-    self.chores = chores
+    self.chores = chores + [.sizeNote, .pastNote]
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
