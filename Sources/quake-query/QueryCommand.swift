@@ -46,9 +46,7 @@ enum QueryCommand {
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
     // Without a limit, a silent server would block the tool for ever. No statement of it takes an hour.
-    let connection = try DatabaseAccess(arguments, diagnostics)
-      .connectToStore(answerTimeout: .seconds(3600))
-    return connection
+    try DatabaseAccess(arguments, diagnostics).connectToStore(answerTimeout: .seconds(3600))
   }
 
   /// Reports an id that no event has, and returns the exit status for it.
