@@ -50,11 +50,9 @@ package struct Diagnostics: Sendable {
   private let isJournal: Bool
 
   /// Messages on standard error.
-  ///
-  /// `noColor` is the value of the environment variable `NO_COLOR`.
   package init(
     tool: String, verbosity: Verbosity = .normal, form: Form = .message,
-    noColor: String? = nil, term: String? = nil, descriptor: Int32 = 2
+    term: String? = Environment.value("TERM"), descriptor: Int32 = 2
   ) {
     self.tool = tool
     self.verbosity = verbosity
@@ -62,7 +60,7 @@ package struct Diagnostics: Sendable {
     self.descriptor = descriptor
     isTerminal = Terminal.isTerminal(descriptor)
     isJournal = Self.isJournal(descriptor)
-    colour = Colour(for: descriptor, noColor: noColor, term: term)
+    colour = Colour(for: descriptor, term: term)
   }
 
   /// The verbosity that ``Option/quiet`` and ``Option/verbose`` ask for.
@@ -77,7 +75,7 @@ package struct Diagnostics: Sendable {
   package mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
     if arguments.options.contains(.colour), arguments.isGiven(Option.colour.name) {
       ColourChoice.current = arguments.flag(Option.colour.name) ? .always : .never
-      colour = Colour(for: descriptor, noColor: nil)
+      colour = Colour(for: descriptor)
     }
     if arguments.options.contains(.logFormat),
       let word = try arguments.choice(

@@ -22,9 +22,10 @@ package enum Program {
     Signals.ignoreFailedWrites()
     ColourChoice.current = ColourChoice(
       noColor: Environment.value("NO_COLOR"), force: Environment.value("CLICOLOR_FORCE"))
-    let diagnostics = Diagnostics(
-      tool: command.name, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
-    status(of: command, arguments, StandardOutput(), diagnostics, complete: complete, body).exit()
+    status(
+      of: command, arguments, StandardOutput(), Diagnostics(tool: command.name),
+      complete: complete, body
+    ).exit()
   }
 
   static func status(

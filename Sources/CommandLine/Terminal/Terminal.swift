@@ -42,24 +42,15 @@ package struct Colour: Sendable, Equatable {
 
   package init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
-  /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty, unless the person has
-  /// decided otherwise (``ColourChoice``).
-  ///
-  /// `noColor` is the value of the environment variable `NO_COLOR`, `term` that of `TERM`.
-  package init(for descriptor: Int32, noColor: String?, term: String? = nil) {
+  /// Colour on, if the descriptor is a terminal that can show it, unless the person has decided otherwise
+  /// (``ColourChoice``).
+  package init(for descriptor: Int32, term: String? = Environment.value("TERM")) {
     isEnabled =
       switch ColourChoice.current {
       case .always: true
       case .never: false
-      case .automatic:
-        Terminal.isTerminal(descriptor) && (noColor ?? "").isEmpty && term != "dumb"
+      case .automatic: Terminal.isTerminal(descriptor) && term != "dumb"
       }
-  }
-
-  /// Colour on, if the descriptor and the environment allow it.
-  package init(for descriptor: Int32) {
-    self.init(
-      for: descriptor, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
   }
 
   package func apply(_ styles: TextStyle..., to text: String) -> String {
