@@ -123,6 +123,22 @@ package enum SystemCalls {
     }
   }
 
+  /// Reads a blocking descriptor to its end, at most `most` bytes.
+  package static func read(
+    _ descriptor: Int32, atMost most: Int = .max
+  ) throws(SystemFailure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: min(most, 16 * 1024))
+    while bytes.count < most {
+      let count = Glibc.read(descriptor, &part, min(part.count, most - bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemFailure(errno) }
+      guard count > 0 else { break }
+      bytes += part[..<count]
+    }
+    return bytes
+  }
+
   /// The names in a folder, without `.` and `..`.
   package static func names(in folder: String) throws(SystemFailure) -> [String] {
     guard let stream = opendir(folder) else { throw SystemFailure(errno) }
@@ -143,7 +159,6 @@ package struct SystemFailure: Error {
   package let code: Int32
   package let reason: String
 
-  /// The description as a sentence.
   package var sentence: String { reason + "." }
 
   /// The failure with an error number of the system.

@@ -219,9 +219,7 @@ package enum UTF8Text {
   }
 }
 
-/// Text with secrets masked.
 package enum MaskedText {
-  /// What takes the place of a secret.
   package static let mask = "***"
 
   /// Masks each place of a secret at once. So no part of one remains where places overlap, and no mask is masked again,

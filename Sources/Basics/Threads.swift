@@ -49,7 +49,6 @@ package enum DetachedThread {
 package struct ThreadError: ExplainedError {
   package let message: String
   package let hint: String? = "The limit on processes of the user or of the service may be too low."
-  /// It may work later.
   package let category = ErrorCategory.tryLater
 
   /// - Parameter status: What `pthread_create` returned.
@@ -73,7 +72,6 @@ package final class WakeEvent: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Makes it readable.
   package func raise() {
     var one: UInt64 = 1
     _ = write(descriptor, &one, 8)

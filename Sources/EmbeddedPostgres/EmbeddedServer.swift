@@ -118,11 +118,9 @@ package struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
   }
 
   package var kind: Kind
-  /// One line, lower case, no full stop.
   package var message: String
   /// More about the cause, in sentences or as lines of a program's output.
   package var detail: String?
-  /// What to do next, in sentences.
   package var hint: String?
 
   /// An error of `kind`; `detail` and `hint` may be left out.
@@ -134,7 +132,6 @@ package struct EmbeddedServerError: ExplainedError, Equatable, Sendable {
     self.hint = hint
   }
 
-  /// What a caller can do about it.
   package var category: ErrorCategory {
     switch kind {
     case .unavailable, .absent: .unavailable

@@ -15,16 +15,7 @@ extension EmbeddedServer {
       if let limit, lseek(descriptor, off_t(-limit), SEEK_END) < 0 {
         lseek(descriptor, 0, SEEK_SET)  // the file is shorter
       }
-      var bytes: [UInt8] = []
-      let complete = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-        while true {
-          let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-          if count < 0, errno == EINTR { continue }
-          if count <= 0 { return count == 0 }
-          bytes.append(contentsOf: buffer.prefix(count))
-        }
-      }
-      return complete ? bytes : nil
+      return try? SystemCalls.read(descriptor)
     }
 
     /// Opens a file of the server for locking or writing, and creates it if it does not exist.
@@ -86,7 +77,6 @@ extension EmbeddedServer {
       close(descriptor)
     }
 
-    /// The system's description of an error number.
     static func reason(_ code: Int32) -> String {
       String(cString: strerror(code))
     }

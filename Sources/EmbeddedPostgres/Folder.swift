@@ -14,12 +14,10 @@ extension EmbeddedServer {
 
     /// The folder that holds the others.
     let home: String
-    /// PostgreSQL's data folder.
     let data: String
     /// The folder of the unix socket: in `home`, or, where its path would be too long for a
     /// socket, in `/tmp`.
     let socket: String
-    /// The folder of the server's logs.
     let log: String
     /// The file for the server's output before it has opened its log.
     let startLog: String

@@ -274,9 +274,7 @@ extension EmbeddedServer {
     package var running: Bool
     /// The postmaster's process id; also while the server is starting or stopping.
     package var pid: Int32?
-    /// PostgreSQL's data folder.
     package var dataDirectory: String
-    /// The folder of the unix socket.
     package var socketDirectory: String
     /// The data folder's major version, such as `15`; `nil` if there is no data folder yet.
     package var version: String?
@@ -284,7 +282,6 @@ extension EmbeddedServer {
     package var logFile: String
   }
 
-  /// The result of `startIfNeeded`.
   package enum Outcome: Equatable, Sendable {
     /// The server was running, or another program has just started it.
     case alreadyRunning

@@ -204,23 +204,16 @@ package enum SQLState {
   package static let lockNotAvailable = "55P03"
   package static let queryCanceled = "57014"
   package static let insufficientPrivilege = "42501"
-  /// A row with the same key exists.
   package static let uniqueViolation = "23505"
-  /// A row violates a CHECK constraint.
   package static let checkViolation = "23514"
   /// A text has a character that the server cannot store.
   package static let characterNotInRepertoire = "22021"
-  /// There is no such table.
   package static let undefinedTable = "42P01"
-  /// There is no such column.
   package static let undefinedColumn = "42703"
-  /// There is no such function.
   package static let undefinedFunction = "42883"
   /// There is no such schema.
   package static let invalidSchemaName = "3F000"
-  /// A schema of this name exists.
   package static let duplicateSchema = "42P06"
-  /// A table of this name exists.
   package static let duplicateTable = "42P07"
   /// The server is read-only, perhaps a standby.
   package static let readOnlyTransaction = "25006"
@@ -228,9 +221,7 @@ package enum SQLState {
   package static let featureNotSupported = "0A000"
   package static let inFailedTransaction = "25P02"
   package static let diskFull = "53100"
-  /// The server has no connection left.
   package static let tooManyConnections = "53300"
-  /// The server is being shut down.
   package static let adminShutdown = "57P01"
   /// Another server process crashed.
   package static let crashShutdown = "57P02"

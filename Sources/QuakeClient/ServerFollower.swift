@@ -11,7 +11,6 @@ package final class ServerFollower {
     /// There may be new changes.
     case ready
     case timedOut
-    /// The wake descriptor is readable.
     case woken
   }
 

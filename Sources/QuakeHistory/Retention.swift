@@ -26,7 +26,6 @@ package struct Retention {
     case time(Timestamp)
   }
 
-  /// The effects that a purge would have.
   package struct Plan: Sendable {
     /// The oldest valid token now.
     package let oldest: ChangeToken

@@ -8,7 +8,6 @@ package import QuakeModel
 package struct SeenHistory: Sendable {
   private var newest: ChangeToken?
 
-  /// A program that has seen nothing yet.
   package init() {}
 
   /// Remembers the newest transaction there is. Call it after writing, and from time to time.

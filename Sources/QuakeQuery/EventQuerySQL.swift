@@ -8,7 +8,6 @@ struct EventQuerySQL {
   /// The part of an earlier state that takes the place of `source`; nil: the query is about another state.
   private var past: PastEvents?
   private var conditions: [SQL]
-  /// The `limit` clause of a page.
   private(set) var limit: SQL = ""
 
   /// - Parameter readsAll: Whether the statement reads all of the events, in whatever order.
@@ -95,7 +94,6 @@ struct EventQuerySQL {
   static let isEarthquake: SQL =
     "(q.type is null or q.type = 'earthquake' or pg_catalog.lower(q.type) = 'earthquake')"
 
-  /// Restricts the selection by a condition on `q`.
   mutating func restrict(_ condition: SQL) { conditions.append(condition) }
 
   /// Restricts the selection to a page, and returns its order.

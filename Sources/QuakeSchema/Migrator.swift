@@ -65,7 +65,6 @@ package struct Migrator {
     self.patience = patience
   }
 
-  /// A migration and its state in the database.
   package struct Entry: Sendable {
     /// The number, from 1.
     package let version: Int

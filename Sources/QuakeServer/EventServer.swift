@@ -136,7 +136,6 @@ package final class EventServer: Sendable {
     parts.streams.sendAway(over: time)
   }
 
-  /// How many streams there are.
   package var streamCount: Int { parts.streams.statistics.clients }
 
   /// Ends the streams that are left, and refuses new connections, if `sendStreamsAway` has not done so. Blocks until
@@ -151,7 +150,6 @@ package final class EventServer: Sendable {
   /// Why the server must end: the ledger of migrations does not let it go on. Nil if it may.
   package var refusal: StoreError? { parts.streams.state.refusal }
 
-  /// How many requests are being answered.
   package var requestsInProgress: Int { parts.connections.busy }
 
   /// Closes the remaining connections, and returns when all threads of the HTTP library have ended.
@@ -173,9 +171,7 @@ extension EventServer {
     package var version: String
     /// The most connections to the database for queries; 1 to 100.
     package var queryConnections = 4
-    /// The most time that a query may take.
     package var queryTimeout = Duration.seconds(30)
-    /// The most clients at once.
     package var mostConnections = 20_000
     package var limits = AddressLimits.Settings()
     /// How long a client may take to send a request; at least a second.
@@ -204,7 +200,6 @@ extension EventServer {
     package var auditTokens = AccessTokens()
     /// The tokens of those who may have consumers.
     package var consumerTokens = AccessTokens()
-    /// The operator's settings for the page.
     package var page = PageSettings()
     /// The folder of the embedded server, which the status names; nil if the database is not embedded.
     package var embedded: String?
@@ -338,9 +333,7 @@ package struct ServerNotice: Sendable {
 
   package let level: Level
   package let message: String
-  /// More about it, in sentences.
   package let detail: String?
-  /// What to do about it, in sentences.
   package let hint: String?
 
   init(_ level: Level, _ message: String, detail: String? = nil, hint: String? = nil) {

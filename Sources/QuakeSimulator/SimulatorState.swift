@@ -83,7 +83,6 @@ struct SimulatorState: Sendable {
     return fault
   }
 
-  /// Remembers a request and its answer.
   mutating func note(_ target: String, status: UInt32, now: Int64) {
     if log.count >= Self.maximumLog { log.removeFirst(Self.maximumLog / 10) }
     log.append(LoggedRequest(time: now, target: target, status: status, fault: fault))

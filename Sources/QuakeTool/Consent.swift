@@ -5,7 +5,6 @@ package struct Consent {
   /// `--yes`. Not in a configuration file, where it would be forgotten.
   package static let option = Option.flag("yes", help: "do not ask").onCommandLineOnly()
 
-  /// Whether the person has to be asked.
   package let asks: Bool
   private let diagnostics: Diagnostics
 

@@ -17,7 +17,6 @@ package struct DatabaseAccess {
       variables, then that of ~/.config/quake/config or /etc/quake/config, then the embedded server
       """)
 
-  /// The environment variables that a tool reads.
   package static let environment: [Command.Variable] = [
     .init("DATABASE_URL", "the database, if --database is not given"),
     .init("PGHOST, PGDATABASE, PGSERVICE, ...", "libpq's variables, used if neither is given"),
@@ -220,7 +219,6 @@ package struct DatabaseAccess {
     }
   }
 
-  /// A migrator with the tool's migrations.
   package func migrator(over connection: Connection) throws -> Migrator {
     let waits = LockWaits(settings, diagnostics, first: .milliseconds(200))
     waits.lookAfter(connection)
@@ -272,13 +270,11 @@ package struct NoDatabase: ExplainedError {
   /// The folder in which the embedded server would be.
   package let home: String
 
-  /// There is no embedded server in this folder.
   package init(home: String) { self.home = home }
 
   /// Says that there is no database, and names two ways to get one.
   package var message: String { "no database here yet: run `quake-ingest run`, or give `-d`" }
 
-  /// Where it was looked for.
   package var detail: String? {
     "No database is named, and \"\(home)\" has no embedded server. Each Unix account has its own."
   }
@@ -287,7 +283,6 @@ package struct NoDatabase: ExplainedError {
     "\"quake-ingest import FILE\" and \"quake-admin server start\" create it, too."
   }
 
-  /// The database is not available.
   package var category: ErrorCategory { .unavailable }
 }
 

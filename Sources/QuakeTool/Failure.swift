@@ -6,7 +6,6 @@ internal import QuakeSchema
 
 /// An error as it is reported to the user, with its exit status.
 package struct Failure {
-  /// What failed, on what, and why.
   package let message: String
   package let detail: String?
   package let hint: String?
@@ -103,10 +102,8 @@ extension ExitStatus {
 
 /// A file that a tool cannot read or write.
 package struct FileError: ExplainedError {
-  /// What failed, on which file, and why.
   package let message: String
   package let detail: String?
-  /// The exit status is 1.
   package var category: ErrorCategory { .failed }
 
   /// An error with what failed, on which file, and why.

@@ -123,18 +123,11 @@ extension AtomicFile {
     guard fstat(descriptor, &file) == 0 else { throw .refused(errno) }
     guard file.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
     try checkOwner(of: file)
-    var bytes = [UInt8](repeating: 0, count: count)
-    var length = 0
-    while length < count {
-      let read = bytes.withUnsafeMutableBytes {
-        Glibc.read(descriptor, $0.baseAddress.map { $0 + length }, count - length)
-      }
-      if read < 0, errno == EINTR { continue }
-      guard read >= 0 else { throw .refused(errno) }
-      if read == 0 { break }
-      length += read
+    do throws(SystemFailure) {
+      return try SystemCalls.read(descriptor, atMost: count)
+    } catch {
+      throw .refused(error.code)
     }
-    return Array(bytes[..<length])
   }
 
   /// In a folder such as `/tmp`, another user may have planted the file, or a link. Only files of the reader,

@@ -9,7 +9,6 @@ package enum Tool {
   package static let commonOptions: [Option] =
     [DatabaseAccess.option, .quiet, .verbose, .colour, .logFormat] + GeneratedDocuments.options
 
-  /// The exit statuses every tool has.
   package static let exitStatuses: [Command.Outcome] = [
     .init(.ok), .init(.failed), .init(.usage), .init(.badData), .init(.unavailable),
     .init(.internal), .init(.tryLater), .init(.notAllowed), .init(.schema),
@@ -30,9 +29,12 @@ package enum Tool {
     var command = tool
     command.problems = problemsAddress
     command.build = Build.text
-    if let text = GeneratedDocuments.requested(
-      ProcessArguments.current, of: command, completed: completed() ?? command)
-    {
+    if ProcessArguments.current.first == Candidates.request {
+      try? Completer.answer(
+        Array(ProcessArguments.current.dropFirst()), of: completed() ?? command)
+      ExitStatus.ok.exit()
+    }
+    if let text = GeneratedDocuments.requested(ProcessArguments.current, of: command) {
       let output = StandardOutput()
       do throws(OutputError) {
         try output.write(text)
@@ -70,13 +72,11 @@ package enum Tool {
 /// The version of all of Quake's programs, which are built together.
 package let productVersion = "0.2.0"
 
-/// The project's page for problems.
 let problemsAddress = "https://github.com/quake-project/quake/issues"
 
 /// When it was released, for the manual pages.
 let productDate = "2026-11-26"
 
-/// The folder of temporary files.
 package enum TemporaryFolder {
   /// The folder that `TMPDIR` names; `/tmp` if it names none.
   package static var path: String {
@@ -103,20 +103,17 @@ enum GeneratedDocuments {
 
   /// The document that the arguments request, or nil if there are other arguments: after a subcommand, the
   /// same words may mean something else.
-  static func requested(
-    _ arguments: [String], of command: Command, completed: @autoclosure () -> Command
-  ) -> String? {
+  static func requested(_ arguments: [String], of command: Command) -> String? {
     if arguments == ["--man"] {
       return command.manPage(date: productDate, manual: "Quake \(productVersion)")
     }
     guard arguments.count == 2, arguments[0] == "--completions",
       let shell = Shell(rawValue: arguments[1])
     else { return nil }
-    return completed().completions(for: shell)
+    return command.completions(for: shell)
   }
 }
 
-/// What this program was built from.
 package enum Build {
   /// The commit, such as `1a2b3c4d`, or `1a2b3c4d-dirty` with changes that are not committed; nil if the build was not
   /// told, as that of a folder without git.

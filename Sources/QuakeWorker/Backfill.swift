@@ -194,15 +194,12 @@ package struct Backfill: Sendable {
   }
 }
 
-/// The files that backfills have stored.
 package struct BackfillFiles {
-  /// A file as it is now.
   package struct File: Sendable, Equatable {
     /// Absolute path.
     package let path: String
     /// Bytes.
     package let size: Int64
-    /// When it was last modified.
     package let modified: Timestamp
 
     package init(path: String, size: Int64, modified: Timestamp) {
@@ -214,7 +211,6 @@ package struct BackfillFiles {
 
   private let connection: Connection
 
-  /// The files that a database has stored.
   package init(over connection: Connection) {
     self.connection = connection
   }

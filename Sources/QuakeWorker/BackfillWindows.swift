@@ -26,7 +26,6 @@ package struct BackfillWindows {
     self.connection = connection
   }
 
-  /// The windows of `backfill`.
   package init(of backfill: Backfill, over connection: Connection) {
     self.init(backfill: backfill.id, connection: connection)
   }
@@ -39,7 +38,6 @@ package struct BackfillWindows {
       """)
   }
 
-  /// The condition of the row of a window.
   private func isRow(of window: BackfillWindow) -> SQL {
     "backfill_id = \(id) and start_time = \(window.start)"
   }
@@ -188,13 +186,11 @@ package struct BackfillWindow: Sendable, Equatable {
     }
   }
 
-  /// The next step with a window.
   package enum Step: Sendable, Equatable {
     /// Ask the service for the number of its events.
     case count
     /// Split it into halves.
     case cut
-    /// Fetch its events.
     case fetch
   }
 

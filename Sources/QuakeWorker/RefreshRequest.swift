@@ -4,9 +4,7 @@ package import QuakeModel
 
 /// The outcome of a requested poll.
 package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
-  /// The snapshot was imported.
   case imported
-  /// The feed was not modified.
   case notModified = "not_modified"
   /// The snapshot could not be imported.
   case badData = "bad_data"
@@ -18,7 +16,6 @@ package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
 
 /// A request to poll feeds now, from the side of the client that makes it.
 package struct RefreshRequest: Sendable {
-  /// The status of the request for one feed.
   package struct Status: Sendable {
     package var feed: String
     /// Whether a worker polls it at all.
@@ -33,7 +30,6 @@ package struct RefreshRequest: Sendable {
     package var seen, inserted, updated: Int64?
     /// The token of the import's transaction; nil if no event changed.
     package var token: ChangeToken?
-    /// The error of a failed poll.
     package var error: String?
   }
 
@@ -140,7 +136,6 @@ package enum RefreshQueue {
     /// The error of a failed poll; else nil.
     package var error: String?
 
-    /// An answer of the given parts.
     package init(_ outcome: RefreshOutcome, report: ImportReport? = nil, error: String? = nil) {
       self.outcome = outcome
       self.report = report

@@ -49,11 +49,8 @@ package struct StoreStatus: Sendable {
     package var finishedAt: Timestamp?
     /// Records in the feed.
     package var seen: Int64
-    /// Events that were new.
     package var inserted: Int64
-    /// Events whose contents differed.
     package var updated: Int64
-    /// Events with equal contents.
     package var unchanged: Int64
     /// Records that could not be imported.
     package var rejected: Int64

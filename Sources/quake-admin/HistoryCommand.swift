@@ -3,7 +3,6 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-admin history`: purges old history.
 enum HistoryCommand {
   static let table = Command(
     "history", purpose: "purge old history",

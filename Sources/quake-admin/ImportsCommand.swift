@@ -29,7 +29,7 @@ enum ImportsCommand {
         "ACTION", .optional, completion: .words(["apply", "discard", "body"]),
         help: "apply, discard or body"),
       .init(
-        "ID", .optional, completion: .found(by: CompleteCommand.line("imports")),
+        "ID", .optional, completion: .found(stored: "imports"),
         help: "number of the import to act on"),
     ],
     examples: [
@@ -194,7 +194,6 @@ enum ImportsCommand {
   }
 }
 
-/// Imports as a table and as JSON.
 enum ImportsOutput {
   static func write(_ entries: [ImportList.Entry], isJSON: Bool) throws {
     try StandardOutput().write(

@@ -22,7 +22,7 @@ struct RefreshCommand {
     ],
     positionals: [
       .init(
-        "FEED", .optional, completion: .found(by: CompleteCommand.line("feeds")),
+        "FEED", .optional, completion: .found(stored: "feeds"),
         help: "short name of the feed; by default all polled feeds")
     ],
     examples: [

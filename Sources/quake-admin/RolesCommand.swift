@@ -238,34 +238,32 @@ enum RolesCommand {
     let connection = try DatabaseAccess(arguments, diagnostics).connect()
     let removal = RoleRemoval(names, over: connection)
     let output = StandardOutput()
-    do {
-      let plan = try removal.plan()
-      if arguments.flag("dry-run") {
-        try script(plan.statements, to: output)
-        return .ok
-      }
-      guard !plan.statements.isEmpty else {
-        try output.writeResult("there are no such roles", diagnostics)
-        try output.flush()
-        return .ok
-      }
-      let list = (plan.removed + plan.kept).joined(separator: ", ")
-      guard consent.isGiven("Drop \(list) on \(connection.label)?") else { return .failed }
-      let outcome = try removal.remove()
-      for role in outcome.removed {
-        try output.writeResult("dropped role \(role)", diagnostics)
-      }
-      for role in outcome.kept {
-        try output.writeResult(
-          "kept role \(role), which existed before \"create\", without its privileges on this database",
-          diagnostics)
-      }
-      try output.flush()
-      diagnostics.note(
-        "role \"\(outcome.newOwner)\" now owns the objects of the dropped roles in this database; PUBLIC still may not connect"
-      )
+    let plan = try removal.plan()
+    if arguments.flag("dry-run") {
+      try script(plan.statements, to: output)
       return .ok
     }
+    guard !plan.statements.isEmpty else {
+      try output.writeResult("there are no such roles", diagnostics)
+      try output.flush()
+      return .ok
+    }
+    let list = (plan.removed + plan.kept).joined(separator: ", ")
+    guard consent.isGiven("Drop \(list) on \(connection.label)?") else { return .failed }
+    let outcome = try removal.remove()
+    for role in outcome.removed {
+      try output.writeResult("dropped role \(role)", diagnostics)
+    }
+    for role in outcome.kept {
+      try output.writeResult(
+        "kept role \(role), which existed before \"create\", without its privileges on this database",
+        diagnostics)
+    }
+    try output.flush()
+    diagnostics.note(
+      "role \"\(outcome.newOwner)\" now owns the objects of the dropped roles in this database; PUBLIC still may not connect"
+    )
+    return .ok
   }
 }
 

@@ -3,7 +3,6 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin migrate`: applies or lists migrations.
 enum MigrateCommand {
   static let table = Command(
     "migrate", purpose: "bring the database's schema up to date",

@@ -6,7 +6,6 @@ import QuakeModel
 import QuakeSchema
 import QuakeTool
 
-/// `quake-admin server`: controls the embedded server.
 enum ServerCommand {
   static let table = Command(
     "server", purpose: "start, stop and inspect the embedded server",
@@ -45,7 +44,9 @@ enum ServerCommand {
         ]),
       Command(
         "psql", purpose: "open psql on the embedded server",
-        positionals: [.init("ARGUMENT", .passedThrough, help: "passed to psql unchanged")]),
+        positionals: [
+          .init("ARGUMENT", .passedThrough, completion: .files, help: "passed to psql unchanged")
+        ]),
     ],
     examples: [
       .init("quake-admin server psql -c 'table quake.import'", "run a query"),

@@ -5,7 +5,6 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-admin watchers`: lists or removes durable cursors.
 enum WatchersCommand {
   static let table = Command(
     "watchers", purpose: "list or remove named watchers",
@@ -24,7 +23,7 @@ enum WatchersCommand {
         options: [Consent.option],
         positionals: [
           .init(
-            "NAME", .oneOrMore, completion: .found(by: CompleteCommand.line("watchers")),
+            "NAME", .oneOrMore, completion: .found(stored: "watchers"),
             help: "name of a watcher")
         ],
         examples: [

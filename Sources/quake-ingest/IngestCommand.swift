@@ -6,7 +6,6 @@ import QuakeImport
 import QuakeSimulator
 import QuakeTool
 
-/// `quake-ingest` and its subcommands.
 enum IngestCommand {
   static let table = Command(
     "quake-ingest", purpose: "import earthquake feeds into the database",

@@ -76,7 +76,6 @@ final class Lines {
 
 /// The program that shows long output on a terminal a screen at a time: `PAGER`, by default `less -FRX`.
 struct Pager {
-  /// Where the output goes.
   let output: StandardOutput
   private let process: pid_t?
 

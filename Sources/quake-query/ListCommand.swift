@@ -147,7 +147,6 @@ enum ListCommand {
   }
 }
 
-/// A table of events for people.
 struct EventTable {
   private let columns: [EventColumn]
   /// Whether the user named no columns, and reads the table.

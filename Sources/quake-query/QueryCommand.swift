@@ -2,7 +2,6 @@ import CommandLine
 import Postgres
 import QuakeTool
 
-/// `quake-query` and its subcommands.
 enum QueryCommand {
   static let table = Command(
     "quake-query", purpose: "query the earthquake database and its history",
@@ -47,9 +46,7 @@ enum QueryCommand {
     _ arguments: ParsedArguments, _ diagnostics: Diagnostics
   ) throws -> Connection {
     // Without a limit, a silent server would block the tool for ever. No statement of it takes an hour.
-    let connection = try DatabaseAccess(arguments, diagnostics)
-      .connectToStore(answerTimeout: .seconds(3600))
-    return connection
+    try DatabaseAccess(arguments, diagnostics).connectToStore(answerTimeout: .seconds(3600))
   }
 
   /// Reports an id that no event has, and returns the exit status for it.

@@ -3,7 +3,6 @@ import QuakeHistory
 import QuakeModel
 import QuakeTool
 
-/// `quake-query show`: prints all columns of events.
 enum ShowCommand {
   static let table = Command(
     "show", purpose: "print all columns of events",
@@ -58,7 +57,6 @@ enum ShowCommand {
   }
 }
 
-/// `quake-query versions`: prints the changes of events.
 enum VersionsCommand {
   static let table = Command(
     "versions", purpose: "print the changes of events, one event after the other, oldest first",

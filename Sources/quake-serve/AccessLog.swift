@@ -37,7 +37,6 @@ struct AccessLog: Sendable {
       hint: failure.hint)
   }
 
-  /// Writes a message of the server.
   func write(_ notice: ServerNotice) {
     let hint = notice.hint
     switch notice.level {

@@ -45,7 +45,7 @@ struct WatchCommand {
           in $STATE_DIRECTORY, $XDG_STATE_HOME/quake or ~/.local/state/quake
           """),
       .value(
-        "name", "NAME", completion: .found(by: "quake-admin complete watchers"),
+        "name", "NAME", completion: .found(stored: "watchers"),
         help: """
           keep the cursor in the database under NAME, and in a file beside it, the witness, which notices when a restore \
           or a failover has lost transactions that were delivered; if it exists, resume from it. With --url: in the \

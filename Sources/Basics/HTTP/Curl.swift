@@ -3,13 +3,11 @@ package import Glibc
 
 /// libcurl, which is loaded when something first needs it.
 package enum Curl {
-  /// Why a request cannot be made.
   package enum Problem: Error {
     /// The library is missing; the system's loader gives the reason.
     case notLoaded(String)
     case noMemory
 
-    /// More about it, in a sentence.
     package var detail: String {
       switch self {
       case .notLoaded(let reason): "The system's loader says: \(reason)."
@@ -17,7 +15,6 @@ package enum Curl {
       }
     }
 
-    /// What to do about it, in a sentence.
     package var hint: String? {
       guard case .notLoaded = self else { return nil }
       return "Install libcurl: package libcurl4 on Debian and Ubuntu, libcurl on Fedora."

@@ -50,7 +50,6 @@ package final class CurlTransfer {
     }
   }
 
-  /// Why a transfer failed.
   package struct Failure {
     /// What can be said about it.
     package enum Kind {

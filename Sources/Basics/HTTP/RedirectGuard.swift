@@ -160,7 +160,6 @@ public enum AddressKind: Int, Sendable, Comparable {
     }
   }
 
-  /// A phrase for messages.
   var words: String {
     switch self {
     case .everywhere: "the public network"

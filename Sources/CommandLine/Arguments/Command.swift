@@ -1,7 +1,7 @@
 /// A description of a command or subcommand.
 ///
 /// The parser (``parse(_:)``), the help (``help(width:)``), the manual page (``manPage(date:manual:)``) and
-/// the shell completions (``completions(for:)``) all use this description. A command has either subcommands
+/// the shell completions (``Candidates``) all use this description. A command has either subcommands
 /// or arguments of its own. Its options apply to its subcommands too, and users may write them before or
 /// after the subcommand's name. `--help` and `--version` need no declaration.
 package struct Command: Sendable {
@@ -16,7 +16,6 @@ package struct Command: Sendable {
     }
   }
 
-  /// An environment variable that the command reads.
   package struct Variable: Sendable, Equatable {
     package let name: String
     package let help: String
@@ -40,7 +39,6 @@ package struct Command: Sendable {
     }
   }
 
-  /// The name, as users type it.
   package var name: String
   /// Its purpose, in one line without a full stop.
   package var purpose: String
@@ -54,14 +52,11 @@ package struct Command: Sendable {
   package var problems: String?
   /// The options, in the order of the help.
   package var options: [Option]
-  /// The arguments, in order.
   package var positionals: [Positional]
   /// The subcommands, in the order of the help.
   package var subcommands: [Command]
   /// The subcommand that runs if the command line names none.
   package var standard: String?
-  /// Whether help, manual page and completions leave the command out, because only programs use it.
-  package var isHidden: Bool
   /// Whether the options of the commands above are not its own, too.
   package var standsAlone = false
   /// Examples; two are enough.
@@ -74,12 +69,11 @@ package struct Command: Sendable {
   package init(
     _ name: String, purpose: String, discussion: String? = nil, version: String? = nil,
     options: [Option] = [], positionals: [Positional] = [], subcommands: [Command] = [],
-    standard: String? = nil, isHidden: Bool = false, examples: [Example] = [],
+    standard: String? = nil, examples: [Example] = [],
     environment: [Variable] = [], exitStatuses: [Outcome] = []
   ) {
     self.name = name
     self.standard = standard
-    self.isHidden = isHidden
     self.purpose = purpose
     self.discussion = discussion
     self.version = version
@@ -90,8 +84,6 @@ package struct Command: Sendable {
     self.environment = environment
     self.exitStatuses = exitStatuses
   }
-
-  var shownSubcommands: [Command] { subcommands.filter { !$0.isHidden } }
 
   /// The subcommand that runs if the command line names none.
   var standardSubcommand: Command? { subcommands.first { $0.name == standard } }
@@ -157,8 +149,8 @@ struct CommandPath {
     return parts.joined(separator: " ")
   }
 
-  /// This path and those of all its subcommands that people use, depth first.
+  /// This path and those of all its subcommands, depth first.
   var descendants: [CommandPath] {
-    [self] + command.shownSubcommands.flatMap { appending($0).descendants }
+    [self] + command.subcommands.flatMap { appending($0).descendants }
   }
 }

@@ -1,6 +1,5 @@
 /// The completions that a shell offers for the value of an option or argument.
 package enum ValueCompletion: Sendable, Equatable {
-  /// No completions.
   case none
   /// Names of files and folders.
   case files
@@ -10,9 +9,9 @@ package enum ValueCompletion: Sendable, Equatable {
   /// is most likely a mistake. `anySpelling`: ignoring case, spaces, underscores and hyphens.
   /// `synonyms`: words that mean the same, and are not offered.
   case usually([String], anySpelling: Bool = false, synonyms: [String] = [])
-  /// One of these words or of the lines that a command prints, such as `quake-admin complete feeds`; then, with
-  /// `files`, the names of files.
-  case found(by: String? = nil, or: [String] = [], files: Bool = false)
+  /// One of these words, or of the names of a kind that a database has, such as `feeds`; then, with `files`, the
+  /// names of files.
+  case found(stored: String? = nil, or: [String] = [], files: Bool = false)
 
   /// The words that are known in advance.
   var words: [String] {
@@ -35,7 +34,6 @@ package struct Option: Sendable, Equatable {
     case toggle(initially: Bool?)
     /// A value, shown in the help as `placeholder`.
     case value(placeholder: String)
-    /// A value that may be omitted.
     case optionalValue(placeholder: String)
   }
 
@@ -46,7 +44,6 @@ package struct Option: Sendable, Equatable {
   package private(set) var short: Character?
   /// Its description, as a phrase without a full stop.
   package let help: String
-  /// Whether it may be given more than once.
   package private(set) var isRepeatable = false
   /// The default, as the help shows it. The program, not the parser, applies it.
   package private(set) var defaultText: String?
@@ -140,7 +137,6 @@ package struct Option: Sendable, Equatable {
     }
   }
 
-  /// Whether its value may be omitted.
   var valueIsOptional: Bool {
     if case .optionalValue = kind { return true }
     return false
@@ -181,9 +177,7 @@ package struct Option: Sendable, Equatable {
 /// A range that an option's value must lie in: `1...`, `...10` or `1...10`.
 package protocol ValueRange<Bound> {
   associatedtype Bound: Comparable
-  /// The least accepted value, if there is one.
   var least: Bound? { get }
-  /// The greatest accepted value, if there is one.
   var greatest: Bound? { get }
 }
 
@@ -222,7 +216,6 @@ extension PartialRangeThrough: ValueRange {
 
 /// One argument that is not an option: its name, its help and its number of values.
 package struct Positional: Sendable, Equatable {
-  /// How many values an argument takes.
   package enum Count: Sendable, Equatable {
     case one
     /// One or none.

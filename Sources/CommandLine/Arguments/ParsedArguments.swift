@@ -1,4 +1,3 @@
-/// The result of parsing a command line.
 package enum ParsedCommandLine: Sendable {
   case run(ParsedArguments)
   /// Print this help on standard output and end with status 0.
@@ -50,7 +49,6 @@ package struct ParsedArguments: Sendable {
   /// The command as typed: `quake-admin server start`.
   package var title: String { path.joined(separator: " ") }
 
-  /// Whether the command has this option.
   package func takes(_ name: String) -> Bool { options.contains { $0.name == name } }
 
   /// Whether a flag is given; for a toggle, whether it is on.
@@ -61,13 +59,11 @@ package struct ParsedArguments: Sendable {
     return false
   }
 
-  /// How often an option is given.
   package func count(_ name: String) -> Int {
     _ = declared(name)
     return occurrences[name]?.count ?? 0
   }
 
-  /// Whether an option is given at all.
   package func isGiven(_ name: String) -> Bool { count(name) > 0 }
 
   /// Whether an option is given by the user, not only by a file of settings.
@@ -389,7 +385,6 @@ extension ParsedArguments {
 package struct TimedValue: Sendable, Equatable {
   /// The part before the duration.
   package let value: String
-  /// The duration, or nil if there is none.
   package let duration: Duration?
 
   /// Splits `text`. If the part after the last `@` is not a duration, as in

@@ -130,7 +130,7 @@ private struct Parser {
   }
 
   private func unknownSubcommand(_ word: String) -> UsageError {
-    let names = path.command.shownSubcommands.map(\.name)
+    let names = path.command.subcommands.map(\.name)
     guard !names.isEmpty else { return error("'\(path.title)' has no command '\(word)'") }
     return error(
       "unknown command '\(word)' for '\(path.title)': expected "
@@ -169,7 +169,7 @@ private struct Parser {
   /// The option that was meant by one that the command does not have, with the command where that is another.
   private func suggestion(for option: String) -> String? {
     let name = option.drop { $0 == "-" }
-    if let command = path.command.shownSubcommands.first(where: { $0.name == name }) {
+    if let command = path.command.subcommands.first(where: { $0.name == name }) {
       return "\(path.title) \(command.name)"
     }
     // Leading dashes keep the comparison between whole spellings.
@@ -184,7 +184,7 @@ private struct Parser {
       return near
     }
     // An option of a subcommand, before the subcommand's name or without it.
-    let others = path.command.shownSubcommands.map { command in
+    let others = path.command.subcommands.map { command in
       (name: command.name, options: spellings(path.appending(command).ownOptions))
     }
     let searches: [(String, [String]) -> String?] = [
@@ -289,7 +289,7 @@ private struct Parser {
   private var commandNeeded: UsageError {
     error(
       "'\(path.title)' needs a command: "
-        + ParsedArguments.alternatives(path.command.shownSubcommands.map(\.name)))
+        + ParsedArguments.alternatives(path.command.subcommands.map(\.name)))
   }
 
   private func error(_ message: String, suggestion: String? = nil) -> UsageError {
@@ -318,7 +318,6 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether each value is valid by itself, and only their combination is not.
   package var isContradiction = false
 
-  /// An error in the use of `command`.
   package init(_ message: String, suggestion: String? = nil, command: String) {
     self.message = message
     self.suggestion = suggestion
@@ -332,7 +331,6 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     return located
   }
 
-  /// The hints to print below the message.
   package var hints: [String] {
     var hints: [String] = []
     if let suggestion { hints.append("did you mean '\(suggestion)'?") }
@@ -353,7 +351,6 @@ extension UsageError {
   }
 }
 
-/// The arguments with which the process was started.
 package enum ProcessArguments {
   /// All of them except the program's name.
   ///

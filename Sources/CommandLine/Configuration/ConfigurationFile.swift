@@ -1,3 +1,4 @@
+internal import Basics
 internal import CInih
 internal import Glibc
 
@@ -61,30 +62,17 @@ package enum ConfigurationFile {
   private static func contents(
     of path: String, _ kind: String, _ command: String
   ) throws(UsageError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unreadable(path, kind, command) }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 16_384)
-    while true {
-      let count = Glibc.read(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw unreadable(path, kind, command) }
-      if count == 0 { return bytes }
-      bytes += chunk[..<count]
-      guard bytes.count <= largestSize else {
-        throw UsageError(
-          "\(path): expected a \(kind), but it has more than 1 MiB", command: command)
-      }
+    do throws(SystemFailure) {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw SystemFailure(errno) }
+      defer { close(descriptor) }
+      let bytes = try SystemCalls.read(descriptor, atMost: largestSize + 1)
+      if bytes.count <= largestSize { return bytes }
+    } catch {
+      throw UsageError(
+        "could not read the \(kind) \"\(path)\": \(error.reason)", command: command)
     }
-  }
-
-  private static func unreadable(
-    _ path: String, _ kind: String, _ command: String
-  ) -> UsageError {
-    UsageError(
-      "could not read the \(kind) \"\(path)\": \(String(cString: strerror(errno)))",
-      command: command)
+    throw UsageError("\(path): expected a \(kind), but it has more than 1 MiB", command: command)
   }
 }
 

@@ -7,444 +7,215 @@ package enum Shell: String, Sendable, CaseIterable {
   case fish
 }
 
-extension Command {
-  /// The script that teaches the shell this command's subcommands, options and values.
-  package func completions(for shell: Shell) -> String {
-    switch shell {
-    case .bash: BashCompletion.script(for: self)
-    case .zsh: ZshCompletion.script(for: self)
-    case .fish: FishCompletion.script(for: self)
+/// What a shell may offer for the last word of a command line.
+package struct Candidates: Equatable {
+  /// The word before the others on a command line of `ask`: it requests the candidates for the last of them.
+  package static let request = "--candidates"
+
+  /// The candidates, each with its purpose after a tab if it has one. A line that begins with a tab and `files` or
+  /// `folders` asks the shell to offer such names, too.
+  package var lines: [String] = []
+  /// The kind of the names that a database has for it, such as `feeds`.
+  package var stored: String?
+  /// What is typed of a list up to its last comma.
+  private var before = ""
+
+  /// The candidates for the last of the words that follow a command's name. An equals sign may be a word by itself:
+  /// bash takes `--name=value` apart. The shell leaves out those that do not begin with what is typed.
+  package init(_ command: Command, _ words: [String]) {
+    var line = TypedLine(command)
+    for word in words.dropLast() { line.take(word) }
+    let word = words.last ?? ""
+    if let option = line.pending, !(option.valueIsOptional && word.hasPrefix("-")) {
+      add(option.completion, isList: option.isList, typed: word == "=" ? "" : word[...])
+    } else if line.optionsEnded || !word.hasPrefix("-") {
+      addArguments(of: line)
+    } else if let equals = word.firstIndex(of: "="), let option = line.option(word[..<equals]) {
+      add(option.completion, isList: option.isList, typed: word[equals...].dropFirst())
+    } else {
+      for option in line.path.allOptions where option.isRepeatable || !line.given.contains(option) {
+        lines += option.allSpellings.map { "\($0)\t\(option.fullHelp)" }
+      }
+    }
+  }
+
+  /// Adds names that the database has, but for those that a shell would interpret.
+  package mutating func add(stored names: [String]) {
+    lines += names.filter { $0.utf8.allSatisfy(Self.isPlain) }.map { before + $0 }
+  }
+
+  private mutating func addArguments(of line: TypedLine) {
+    let command = line.path.command
+    lines = command.subcommands.map { "\($0.name)\t\($0.purpose)" }
+    guard let last = command.positionals.last else { return }
+    let isOpen = last.count != .one && last.count != .optional
+    if line.position < command.positionals.count {
+      add(command.positionals[line.position].completion)
+    } else if isOpen {
+      add(last.completion)
+    }
+  }
+
+  private mutating func add(
+    _ completion: ValueCompletion, isList: Bool = false, typed: Substring = ""
+  ) {
+    if isList, let comma = typed.lastIndex(of: ",") {
+      before = String(typed[...comma].replacing("\\ ", with: " "))
+    }
+    let given = before.split(separator: ",").map(String.init)
+    lines = completion.words.filter { !given.contains($0) }.map { before + $0 }
+    switch completion {
+    case .files: lines.append("\tfiles")
+    case .folders: lines.append("\tfolders")
+    case .found(let kind, _, let files):
+      stored = kind
+      if files { lines.append("\tfiles") }
+    case .none, .words, .usually: break
+    }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "._-:/@+".utf8.contains(byte)
     }
   }
 }
 
-enum CompletionText {
-  /// A name that is valid for a shell function: `_quake_ingest`.
-  static func function(_ path: CommandPath) -> String {
-    "_" + String(path.title.map { $0 == " " || $0 == "-" ? "_" : $0 })
+/// A command line that is being typed, and may be wrong.
+private struct TypedLine {
+  var path: CommandPath
+  /// The options that it has.
+  var given: [Option] = []
+  /// The number of arguments of the command that it has.
+  var position = 0
+  /// The option whose value the next word is.
+  var pending: Option?
+  var optionsEnded = false
+
+  init(_ command: Command) { path = CommandPath(command) }
+
+  func option(_ spelling: some StringProtocol) -> Option? {
+    path.allOptions.first { $0.allSpellings.contains { $0 == spelling } }
   }
 
-  /// The text in single quotes for a POSIX shell.
-  static func quoted(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
-      + "'"
+  mutating func take(_ word: String) {
+    if let option = pending {
+      if word == "=" { return }
+      pending = nil
+      if !option.valueIsOptional || !word.hasPrefix("-") { return }
+    }
+    if optionsEnded || word == "-" || !word.hasPrefix("-") {
+      takeWord(word)
+    } else if word == "--" {
+      optionsEnded = true
+    } else if let option = option(word.prefix { $0 != "=" }) {
+      given.append(option)
+      if option.placeholder != nil, !word.contains("=") { pending = option }
+    }
+  }
+
+  private mutating func takeWord(_ word: String) {
+    if let chosen = path.command.subcommands.first(where: { $0.name == word }) {
+      path = path.appending(chosen)
+      optionsEnded = chosen.passesThrough
+    } else if path.command.subcommands.isEmpty {
+      position += 1
+    }
   }
 }
 
 extension Option {
   /// All spellings with their dashes.
-  var allSpellings: [String] {
+  fileprivate var allSpellings: [String] {
     (short.map { ["-\($0)"] } ?? []) + spellings.map { "--" + $0.name }
   }
 }
 
-/// Completions for GNU bash, without the bash-completion package.
-enum BashCompletion {
-  static func script(for root: Command) -> String {
-    let paths = CommandPath(root).descendants
-    let function = CompletionText.function(CommandPath(root))
-    return """
-      # bash completion for \(root.name)
-      # Offers the words that begin with what is typed; in a list (first argument: a comma), after its last comma.
-      \(function)_words() {
-        local typed=$cur before="" word list=$1
-        shift
-        if [[ $list == "," && $cur == *,* ]]; then
-          before="${cur%,*},"
-          typed=${cur##*,}
-        fi
-        for word in "$@"; do
-          # As it must be typed: a space in it needs a backslash.
-          printf -v word %q "$word"
-          [[ $word == "$typed"* ]] && COMPREPLY+=("$before$word")
-        done
-      }
-      # Offers the options that are not given yet: an argument has all spellings of one, after a star if it may be
-      # given more than once.
-      \(function)_options() {
-        local IFS=' ' option spelling
-        local given=" ${COMP_WORDS[*]:1:COMP_CWORD-1} "
-        for option in "$@"; do
-          if [[ $option != "* "* ]]; then
-            for spelling in $option; do [[ $given == *" $spelling "* ]] && continue 2; done
-          fi
-          for spelling in ${option#"* "}; do
-            [[ $spelling == "$cur"* ]] && COMPREPLY+=("$spelling")
-          done
-        done
-      }
-      # Offers names of files (-f) or folders (-d).
-      \(function)_files() {
-        compopt -o filenames -o nosort 2>/dev/null
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen "$1" -- "$cur")
-      }
+extension Command {
+  /// The script with which the shell asks the tool for ``Candidates``.
+  package func completions(for shell: Shell) -> String {
+    let function = "_" + name.map { $0 == "-" ? "_" : String($0) }.joined()
+    let ask = "\(name) \(Candidates.request)"
+    return switch shell {
+    case .bash:
+      """
+      # bash completion for \(name)
       \(function)() {
-        local cur="${COMP_WORDS[COMP_CWORD]}" prev="" word path=\(root.name) skip="" position=0 i
+        local cur=${COMP_WORDS[COMP_CWORD]} line word lines files=""
+        [[ $cur == "=" ]] && cur=""
         COMPREPLY=()
-        ((COMP_CWORD > 0)) && prev="${COMP_WORDS[COMP_CWORD - 1]}"
-        # bash takes --name=value apart at the equals sign.
-        if [[ $cur == "=" ]]; then
-          cur=""
-        elif [[ $prev == "=" ]]; then
-          prev="${COMP_WORDS[COMP_CWORD - 2]}"
-        fi
-        # Which command and which argument is being completed, whatever options stand between the words.
-        for ((i = 1; i < COMP_CWORD; i++)); do
-          word="${COMP_WORDS[i]}"
-          if [[ $word == "=" ]]; then
-            skip=1
-          elif [[ -n $skip ]]; then
-            skip=""
-          else
-            case "$path $word" in
-      \(commandCases(paths))\(valueCases(paths))        *" -"?*) ;;
-              *) position=$((position + 1)) ;;
-            esac
-          fi
+        mapfile -t lines < <(\(ask) "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        for line in "${lines[@]}"; do
+          # As it must be typed: a space in it needs a backslash.
+          word=${line%%$'\\t'*}
+          word=${word// /\\\\ }
+          case $line in
+            $'\\tfiles') files=-f ;;
+            $'\\tfolders') files=-d ;;
+            *) [[ $word == "$cur"* ]] && COMPREPLY+=("$word") ;;
+          esac
         done
-        case "$path $prev" in
-      \(values(paths, function))  esac
-        case "$path" in
-      \(words(paths, function))  esac
+        [[ -n $files ]] || return 0
+        compopt -o filenames -o nosort 2>/dev/null
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen "$files" -- "$cur")
       }
-      complete -F \(function) \(root.name)
+      complete -F \(function) \(name)
 
       """
-  }
+    case .zsh:
+      """
+      #compdef \(name)
 
-  private static func commandCases(_ paths: [CommandPath]) -> String {
-    paths.dropFirst().map { "        \(quoted($0.title))) path=\(quoted($0.title)) ;;\n" }.joined()
-  }
-
-  /// Skips the word after an option with a value, which is not a subcommand.
-  private static func valueCases(_ paths: [CommandPath]) -> String {
-    let cases = paths.flatMap { path in
-      path.allOptions.filter { $0.placeholder != nil && !$0.valueIsOptional }.flatMap { option in
-        option.allSpellings.map { quoted("\(path.title) \($0)") }
+      _\(name)() {
+        local line ret=1
+        local -a names files
+        for line in ${(f)"$(\(ask) "${(@Q)words[2,CURRENT]}" 2>/dev/null)"}; do
+          case $line in
+            $'\\tfiles') files=(_files) ;;
+            $'\\tfolders') files=(_files -/) ;;
+            *) line=${line//:/\\\\:}; names+=("${line/$'\\t'/:}") ;;
+          esac
+        done
+        # Of --name=value only the value is offered.
+        compset -P 1 '--*='
+        _describe -V value names && ret=0
+        (( $#files )) && $files && ret=0
+        return ret
       }
-    }
-    return cases.isEmpty ? "" : "        \(cases.joined(separator: "|"))) skip=1 ;;\n"
-  }
 
-  private static func values(_ paths: [CommandPath], _ function: String) -> String {
-    var text = ""
-    for path in paths {
-      for option in path.allOptions where option.placeholder != nil {
-        let patterns = option.allSpellings.map { quoted("\(path.title) \($0)") }
-        text += "    \(patterns.joined(separator: "|")))\n"
-        let offer = "\(offer(option.completion, isList: option.isList, function)); return"
-        // If the value may be omitted, a word that begins with a dash is the next option.
-        text +=
-          option.valueIsOptional
-          ? "      [[ $cur == -* ]] || { \(offer); } ;;\n" : "      \(offer) ;;\n"
-      }
-    }
-    return text
-  }
+      # Loaded by compinit the file of this name is the function's body; sourced, it declares it.
+      if [[ $funcstack[1] == _\(name) ]]; then
+        _\(name) "$@"
+      else
+        compdef _\(name) \(name)
+      fi
 
-  private static func words(_ paths: [CommandPath], _ function: String) -> String {
-    paths.map { path in
-      let options = path.allOptions.map { option in
-        CompletionText.quoted(
-          (option.isRepeatable ? "* " : "") + option.allSpellings.joined(separator: " "))
-      }
-      return """
-            \(quoted(path.title)))
-              if [[ $cur == -* ]]; then
-                \(function)_options \(options.joined(separator: " "))
-              else
-                \(arguments(of: path.command, function))
-              fi ;;
-
-        """
-    }.joined()
-  }
-
-  /// Offers subcommands, or what fits the argument at this position.
-  private static func arguments(of command: Command, _ function: String) -> String {
-    guard command.subcommands.isEmpty else {
-      return offer(.words(command.shownSubcommands.map(\.name)), isList: false, function)
-    }
-    let offers = command.positionals.map { offer($0.completion, isList: false, function) }
-    guard let last = offers.last else { return ":" }
-    let isOpen = command.positionals.last.map { $0.count != .one && $0.count != .optional } ?? false
-    guard offers.count > 1 || !isOpen else { return last }
-    var cases = offers.enumerated().map { "\($0.offset)) \($0.element) ;;" }
-    if isOpen { cases.append("*) \(last) ;;") }
-    return "case $position in \(cases.joined(separator: " ")) esac"
-  }
-
-  private static func offer(
-    _ completion: ValueCompletion, isList: Bool, _ function: String
-  ) -> String {
-    let start = "\(function)_words \(isList ? "," : "''")"
-    let words = completion.words.map { " " + CompletionText.quoted($0) }.joined()
-    switch completion {
-    case .none: return ":"
-    case .files: return "\(function)_files -f"
-    case .folders: return "\(function)_files -d"
-    case .words, .usually: return start + words
-    case .found(let command, _, let files):
-      let names = start + words + (command.map { " $(\($0) 2>/dev/null)" } ?? "")
-      return files ? "\(names); \(function)_files -f" : names
-    }
-  }
-
-  private static func quoted(_ text: String) -> String { "\"\(text)\"" }
-}
-
-enum FishCompletion {
-  static func script(for root: Command) -> String {
-    let paths = CommandPath(root).descendants
-    let function = "_" + CompletionText.function(CommandPath(root)) + "_at"
-    var text = """
-      # fish completion for \(root.name)
-      # Whether the command line so far names exactly this command, whatever its options.
+      """
+    case .fish:
+      """
+      # fish completion for \(name)
       function \(function)
-        set -l path \(root.name)
-        set -l skip 0
-        for word in (commandline -opc)[2..-1]
-          if test $skip = 1
-            set skip 0
-            continue
+        set -l token (commandline -ct)
+        # Of --name=value only the value is offered.
+        set -l before (string match -r -- '^--[^=]*=' "$token")
+        set -l value (string replace -r -- '^--[^=]*=' '' "$token")
+        for line in (\(ask) (commandline -opc)[2..-1] "$token" 2>/dev/null)
+          switch $line
+            case \\tfiles
+              __fish_complete_path $value | string replace -r -- '^' "$before"
+            case \\tfolders
+              __fish_complete_directories $value | string replace -r -- '^' "$before"
+            case '*'
+              echo "$before$line"
           end
-          switch "$path $word"
-
-      """
-    for path in paths.dropFirst() {
-      text += "      case \(quoted(path.title))\n        set path \(quoted(path.title))\n"
-    }
-    let withValue = paths.flatMap { path in
-      path.allOptions.filter { $0.placeholder != nil && !$0.valueIsOptional }.flatMap { option in
-        option.allSpellings.map { quoted("\(path.title) \($0)") }
-      }
-    }
-    if !withValue.isEmpty {
-      text += "      case \(withValue.joined(separator: " "))\n        set skip 1\n"
-    }
-    text += "    end\n  end\n  test \"$path\" = \"$argv[1]\"\nend\n"
-    text += """
-      # The words of a list, after what is typed of it up to the last comma.
-      function \(listFunction(root))
-        set -l typed (string replace -r -- '^--[^=]*=' '' (commandline -ct))
-        set -l before (string match -r -- '^.*,' $typed)
-        for word in $argv
-          echo "$before$word"
         end
       end
+      complete -c \(name) -f -k -a '(\(function))'
 
       """
-    text += "complete -c \(root.name) -f\n"
-    for path in paths { text += lines(for: path, root: root, function: function) }
-    return text
-  }
-
-  private static func listFunction(_ root: Command) -> String {
-    "_" + CompletionText.function(CommandPath(root)) + "_list"
-  }
-
-  private static func lines(for path: CommandPath, root: Command, function: String) -> String {
-    let list = listFunction(root)
-    let start = "complete -c \(root.name) -n \(quoted("\(function) \"\(path.title)\""))"
-    var text = ""
-    for command in path.command.shownSubcommands {
-      text += "\(start) -a \(command.name) -d \(quoted(command.purpose))\n"
     }
-    for option in path.allOptions {
-      for spelling in option.spellings {
-        text += start + " -l \(spelling.name)"
-        // Only the spelling that turns a toggle on has the short name.
-        if let short = option.short, spelling.isOn { text += " -s \(short)" }
-        // -x requires a value and, unlike -r, does not offer files.
-        if option.placeholder != nil, !option.valueIsOptional {
-          text += offersFiles(option.completion) ? " -r" : " -x"
-        }
-        let values = values(option.completion, list: option.isList ? list : nil)
-        text += "\(values) -d \(quoted(option.fullHelp))\n"
-      }
-    }
-    for positional in path.command.positionals {
-      let values = values(positional.completion, list: nil)
-      if !values.isEmpty { text += start + values + "\n" }
-    }
-    return text
-  }
-
-  private static func offersFiles(_ completion: ValueCompletion) -> Bool {
-    switch completion {
-    case .files, .found(_, _, files: true): true
-    default: false
-    }
-  }
-
-  /// - Parameter function: The function that completes a list; nil: the value is no list.
-  private static func values(_ completion: ValueCompletion, list function: String?) -> String {
-    switch completion {
-    case .none: return ""
-    case .files: return " -F"
-    case .folders: return " -a '(__fish_complete_directories)'"
-    case .words(let words), .usually(let words, _, _):
-      let list = words.map(word).joined(separator: " ")
-      return " -a \(quoted(function.map { "(\($0) \(list))" } ?? list))"
-    case .found(let command, let words, let files):
-      let list = (words.map(word) + (command.map { ["(\($0) 2>/dev/null)"] } ?? []))
-        .joined(separator: " ")
-      // -k keeps the names before the files.
-      return " -k -a \(quoted(list))" + (files ? " -F" : "")
-    }
-  }
-
-  /// A word of a list, in which spaces separate words.
-  private static func word(_ text: String) -> String {
-    String(text.flatMap { $0 == " " ? ["\\", $0] : [$0] })
-  }
-
-  /// The text in single quotes, within which fish has two escapes.
-  private static func quoted(_ text: String) -> String {
-    var quoted = "'"
-    for character in text {
-      if character == "'" || character == "\\" { quoted += "\\" }
-      quoted.append(character)
-    }
-    return quoted + "'"
-  }
-}
-
-/// Completions for zsh: one function a command, built on `_arguments`.
-enum ZshCompletion {
-  static func script(for root: Command) -> String {
-    let paths = CommandPath(root).descendants
-    let name = CompletionText.function(CommandPath(root))
-    return "#compdef \(root.name)\n\n" + found(name) + "\n"
-      + paths.map { function($0, name) }.joined(separator: "\n")
-        + """
-
-        # Loaded by compinit the file is the function's body; sourced, it declares it.
-        if [[ $funcstack[1] == \(name) ]]; then
-          \(name) "$@"
-        else
-          compdef \(name) \(root.name)
-        fi
-
-        """
-  }
-
-  /// Offers words and the lines that a command prints, before files.
-  private static func found(_ root: String) -> String {
-    """
-    \(root)_found() {
-      local command=$1 files=$2 ret=1 expl
-      shift 2
-      local -a names
-      names=("$@")
-      [[ -n $command ]] && names+=(${(f)"$(${=command} 2>/dev/null)"})
-      _description -V names expl name
-      compadd "$expl[@]" -a names && ret=0
-      [[ -n $files ]] && _files && ret=0
-      return ret
-    }
-
-    """
-  }
-
-  private static func function(_ path: CommandPath, _ root: String) -> String {
-    let name = CompletionText.function(path)
-    if path.command.passesThrough {
-      let help = CompletionText.quoted("--help[\(escaped(Option.helpRequest.help))]")
-      return "\(name)() {\n  _arguments \(help) '*: :_default'\n}\n"
-    }
-    var specifications = path.allOptions.flatMap { specification($0, root) }
-    guard !path.command.subcommands.isEmpty else {
-      for positional in path.command.positionals {
-        let prefix =
-          switch positional.count {
-          case .one: ":"
-          case .optional: "::"
-          case .oneOrMore, .any, .passedThrough: "*:"
-          }
-        specifications.append(
-          "\(prefix)\(escaped(positional.name)):\(action(positional.completion, isList: false, root))"
-        )
-      }
-      return "\(name)() {\n  _arguments -s -S \\\n    "
-        + specifications.map(CompletionText.quoted).joined(separator: " \\\n    ") + "\n}\n"
-    }
-    specifications += ["1: :->command", "*:: :->arguments"]
-    let commands = path.command.shownSubcommands.map {
-      "        " + CompletionText.quoted("\(escaped($0.name)):\($0.purpose)")
-    }
-    let cases = path.command.shownSubcommands.map {
-      "        \($0.name)) \(CompletionText.function(path.appending($0))) ;;"
-    }
-    return """
-      \(name)() {
-        local context state state_descr line
-        typeset -A opt_args
-        _arguments -C -S \\
-          \(specifications.map(CompletionText.quoted).joined(separator: " \\\n    "))
-        case $state in
-          command)
-            local -a commands=(
-      \(commands.joined(separator: "\n"))
-            )
-            _describe command commands ;;
-          arguments)
-            case $line[1] in
-      \(cases.joined(separator: "\n"))
-            esac ;;
-        esac
-      }
-
-      """
-  }
-
-  private static func specification(_ option: Option, _ root: String) -> [String] {
-    let spellings = option.allSpellings
-    let exclusion = option.isRepeatable ? "*" : "(\(spellings.joined(separator: " ")))"
-    return spellings.map { spelling in
-      var text = exclusion + spelling
-      // "=" allows both --name value and --name=value.
-      if option.placeholder != nil, spelling.hasPrefix("--") { text += "=" }
-      text += "[\(escaped(option.fullHelp))]"
-      if let placeholder = option.placeholder {
-        // Two colons: the value may be omitted.
-        text += option.valueIsOptional ? "::" : ":"
-        text += "\(escaped(placeholder)):\(action(option.completion, isList: option.isList, root))"
-      }
-      return text
-    }
-  }
-
-  private static func action(
-    _ completion: ValueCompletion, isList: Bool, _ root: String
-  ) -> String {
-    switch completion {
-    case .none: " "
-    case .files: "_files"
-    case .folders: "_files -/"
-    case .words(let words), .usually(let words, _, _):
-      isList
-        ? "_sequence compadd - \(words.map(word).joined(separator: " "))"
-        : "(\(words.map(word).joined(separator: " ")))"
-    case .found(let command, let words, let files):
-      // The space at the start keeps _arguments from adding arguments of its own.
-      " \(root)_found \(CompletionText.quoted(command ?? "")) \(files ? "files" : "''") "
-        + words.map(word).joined(separator: " ")
-    }
-  }
-
-  /// A word of a list, in which spaces separate words.
-  private static func word(_ text: String) -> String {
-    String(escaped(text).flatMap { $0 == " " ? ["\\", $0] : [$0] })
-  }
-
-  /// Escapes colons and brackets, which separate the fields of a specification.
-  private static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for character in text {
-      if ":[]\\".contains(character) { escaped += "\\" }
-      escaped.append(character)
-    }
-    return escaped
   }
 }

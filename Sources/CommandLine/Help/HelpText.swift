@@ -11,7 +11,7 @@ extension CommandPath {
     page.section("Usage")
     page.verbatim(usage)
     for paragraph in TextWrapping.paragraphs(command.discussion ?? "") { page.paragraph(paragraph) }
-    page.list("Commands", command.shownSubcommands.map { ($0.name, $0.purpose) })
+    page.list("Commands", command.subcommands.map { ($0.name, $0.purpose) })
     page.list(
       "Arguments", command.positionals.filter { !$0.help.isEmpty }.map { ($0.name, $0.help) })
     if commands.count == 1 {
@@ -35,7 +35,7 @@ extension CommandPath {
   func shortHelp() -> String {
     var page = HelpPage(width: 80)
     page.paragraph("\(title): \(command.purpose)")
-    let subcommands = command.shownSubcommands
+    let subcommands = command.subcommands
     page.examples(
       command.examples.isEmpty ? subcommands.compactMap(\.examples.first) : command.examples)
     page.list("Commands", subcommands.map { ($0.name, $0.purpose) })
@@ -49,7 +49,6 @@ extension CommandPath {
   }
 }
 
-/// Builds the help, section by section.
 private struct HelpPage {
   private(set) var text = ""
   let width: Int
@@ -107,7 +106,6 @@ private struct HelpPage {
   }
 }
 
-/// Breaking text into lines.
 enum TextWrapping {
   /// Lines of at most `width` columns; a longer word is on its own line.
   static func lines(_ text: String, width: Int) -> [String] {

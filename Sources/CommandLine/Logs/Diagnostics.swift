@@ -45,17 +45,14 @@ package struct Diagnostics: Sendable {
   package var format = Format.text
   /// Colour for the words "error" and "warning".
   package private(set) var colour: Colour
-  /// The file descriptor that messages are written to.
   package let descriptor: Int32
   private let isTerminal: Bool
   private let isJournal: Bool
 
   /// Messages on standard error.
-  ///
-  /// `noColor` is the value of the environment variable `NO_COLOR`.
   package init(
     tool: String, verbosity: Verbosity = .normal, form: Form = .message,
-    noColor: String? = nil, term: String? = nil, descriptor: Int32 = 2
+    term: String? = Environment.value("TERM"), descriptor: Int32 = 2
   ) {
     self.tool = tool
     self.verbosity = verbosity
@@ -63,7 +60,7 @@ package struct Diagnostics: Sendable {
     self.descriptor = descriptor
     isTerminal = Terminal.isTerminal(descriptor)
     isJournal = Self.isJournal(descriptor)
-    colour = Colour(for: descriptor, noColor: noColor, term: term)
+    colour = Colour(for: descriptor, term: term)
   }
 
   /// The verbosity that ``Option/quiet`` and ``Option/verbose`` ask for.
@@ -78,7 +75,7 @@ package struct Diagnostics: Sendable {
   package mutating func obey(_ arguments: ParsedArguments) throws(UsageError) {
     if arguments.options.contains(.colour), arguments.isGiven(Option.colour.name) {
       ColourChoice.current = arguments.flag(Option.colour.name) ? .always : .never
-      colour = Colour(for: descriptor, noColor: nil)
+      colour = Colour(for: descriptor)
     }
     if arguments.options.contains(.logFormat),
       let word = try arguments.choice(
@@ -103,14 +100,12 @@ package struct Diagnostics: Sendable {
     emit(.error, label, message, detail, hints, fields)
   }
 
-  /// Reports an error with one hint.
   package func error(
     _ message: String, detail: String? = nil, hint: String, fields: LogFields = [:]
   ) {
     error(message, detail: detail, hints: [hint], fields: fields)
   }
 
-  /// Reports something that may need attention.
   package func warning(
     _ message: String, detail: String? = nil, hint: String? = nil, fields: LogFields = [:]
   ) {
@@ -132,7 +127,6 @@ package struct Diagnostics: Sendable {
     emit(.debug, "", message(), nil, [], fields)
   }
 
-  /// Reports a usage error with its hints.
   package func report(_ error: UsageError) {
     self.error(
       error.message, hints: error.hints,
@@ -271,7 +265,6 @@ package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     case integer(Int64)
     /// A number; NaN and the infinities, which JSON cannot hold, become null.
     case number(Double)
-    /// True or false.
     case flag(Bool)
 
     package init(stringLiteral value: String) { self = .text(value) }
@@ -293,7 +286,6 @@ package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// Formats a moment for log lines.
 struct LogTime {
   let seconds: Int
   let milliseconds: Int

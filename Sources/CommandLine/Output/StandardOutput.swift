@@ -7,7 +7,6 @@ import Glibc
 /// can a failure be reported. After a failure, every further call throws the same error. Use it from one
 /// thread only.
 package final class StandardOutput {
-  /// The file descriptor that bytes are written to.
   package let descriptor: Int32
   private let buffer: UnsafeMutableRawBufferPointer
   private var used = 0
@@ -40,19 +39,16 @@ package final class StandardOutput {
     if let error = attempt(bytes) { throw error }
   }
 
-  /// Writes text as UTF-8.
   package func write(_ text: String) throws(OutputError) {
     var text = text
     if let error = text.withUTF8({ attempt(UnsafeRawBufferPointer($0)) }) { throw error }
   }
 
-  /// Writes text and a line feed.
   package func writeLine(_ text: String) throws(OutputError) {
     try write(text)
     try write("\n")
   }
 
-  /// Writes the buffer to the descriptor.
   package func flush() throws(OutputError) {
     if let error = drain() { throw error }
     stallWatch?.reset()
@@ -91,7 +87,6 @@ package final class StandardOutput {
   }
 }
 
-/// Why output could not be written.
 package enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The reader has closed its end (EPIPE): the program should end quietly. That is no failure, unless it was to follow
   /// something.
@@ -99,7 +94,6 @@ package enum OutputError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The system refused; `code` is its errno.
   case failed(code: Int32)
 
-  /// The reason, for an error message.
   package var description: String {
     switch self {
     case .closed: "output was closed by its reader"

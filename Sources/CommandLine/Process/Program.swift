@@ -22,9 +22,10 @@ package enum Program {
     Signals.ignoreFailedWrites()
     ColourChoice.current = ColourChoice(
       noColor: Environment.value("NO_COLOR"), force: Environment.value("CLICOLOR_FORCE"))
-    let diagnostics = Diagnostics(
-      tool: command.name, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
-    status(of: command, arguments, StandardOutput(), diagnostics, complete: complete, body).exit()
+    status(
+      of: command, arguments, StandardOutput(), Diagnostics(tool: command.name),
+      complete: complete, body
+    ).exit()
   }
 
   static func status(
@@ -96,25 +97,15 @@ package struct ExitStatus: RawRepresentable, Sendable, Hashable {
   /// Any status, such as one of another program.
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// Done.
   package static let ok = ExitStatus(rawValue: 0)
-  /// Failed, for a reason without a number of its own.
   package static let failed = ExitStatus(rawValue: 1)
-  /// The command line was wrong.
   package static let usage = ExitStatus(rawValue: 64)
-  /// The input was wrong.
   package static let badData = ExitStatus(rawValue: 65)
-  /// The database or the feed could not be reached.
   package static let unavailable = ExitStatus(rawValue: 69)
-  /// A bug in this program.
   package static let `internal` = ExitStatus(rawValue: 70)
-  /// The program that reads the output has ended before it got all.
   package static let outputClosed = ExitStatus(rawValue: 74)
-  /// Another program holds a lock; trying again later may work.
   package static let tryLater = ExitStatus(rawValue: 75)
-  /// Not permitted.
   package static let notAllowed = ExitStatus(rawValue: 77)
-  /// The database's schema is missing, newer or modified.
   package static let schema = ExitStatus(rawValue: 78)
 
   /// The usual meaning of the status, as a phrase for the help.
@@ -134,7 +125,6 @@ package struct ExitStatus: RawRepresentable, Sendable, Hashable {
     }
   }
 
-  /// Ends the process with this status.
   package func exit() -> Never { Glibc.exit(rawValue) }
 }
 

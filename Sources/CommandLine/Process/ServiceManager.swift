@@ -37,7 +37,6 @@ package final class ServiceManager {
     due = MonotonicClock.now()
   }
 
-  /// Reports that the program has started.
   package func ready(_ status: String) {
     send("READY=1\nSTATUS=" + PrintableText.line(status))
   }
@@ -45,7 +44,6 @@ package final class ServiceManager {
   /// Reports what the program is doing, in one line for people.
   package func status(_ status: String) { send("STATUS=" + PrintableText.line(status)) }
 
-  /// Reports that the program is ending.
   package func stopping() { send("STOPPING=1") }
 
   /// Feeds the watchdog. Call it in each round of the main loop: it sends a message only when half of the

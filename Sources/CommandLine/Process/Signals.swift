@@ -49,10 +49,8 @@ package enum Signals {
     for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
   }
 
-  /// Whether a signal has asked to stop.
   package static var stopRequested: Bool { stopSignalNumber != nil }
 
-  /// The signal that requested the stop, if any.
   package static var stopSignalNumber: Int32? {
     let number = stopSignal.load(ordering: .sequentiallyConsistent)
     return number == 0 ? nil : number

@@ -47,7 +47,6 @@ package final class ProgressBar {
 
   deinit { finish() }
 
-  /// Adds to the amount that is done.
   package func advance(by amount: Int = 1) { update(done: done + amount) }
 
   /// Sets the amount that an earlier run of the same operation did.
@@ -56,7 +55,6 @@ package final class ProgressBar {
     update(done: done)
   }
 
-  /// Sets the amount that is done.
   package func update(done: Int) {
     self.done = done
     guard isShown else { return }

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import Synchronization
 
-/// Formats numbers for people.
 package enum Readable {
   /// `1,234,567`.
   package static func count(_ number: Int) -> String {
@@ -145,7 +144,6 @@ package enum MomentText {
     return "\(minutes < 0 ? "-" : "+")\(pad(magnitude / 60)):\(pad(magnitude % 60))"
   }
 
-  /// A number with zeros before it.
   static func pad(_ number: Int32, _ width: Int = 2) -> String {
     let digits = "\(number)"
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

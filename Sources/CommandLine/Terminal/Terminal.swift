@@ -1,7 +1,6 @@
 import Glibc
 import Synchronization
 
-/// Queries the terminal of a file descriptor.
 package enum Terminal {
   package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
@@ -13,7 +12,6 @@ package enum Terminal {
   }
 }
 
-/// A style of text on a terminal.
 package enum TextStyle: Sendable, Equatable, CaseIterable {
   case green
   case yellow
@@ -42,27 +40,17 @@ package enum TextStyle: Sendable, Equatable, CaseIterable {
 package struct Colour: Sendable, Equatable {
   package let isEnabled: Bool
 
-  /// Colour on or off.
   package init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
-  /// Colour on, if the descriptor is a terminal that can show it and `noColor` is empty, unless the person has
-  /// decided otherwise (``ColourChoice``).
-  ///
-  /// `noColor` is the value of the environment variable `NO_COLOR`, `term` that of `TERM`.
-  package init(for descriptor: Int32, noColor: String?, term: String? = nil) {
+  /// Colour on, if the descriptor is a terminal that can show it, unless the person has decided otherwise
+  /// (``ColourChoice``).
+  package init(for descriptor: Int32, term: String? = Environment.value("TERM")) {
     isEnabled =
       switch ColourChoice.current {
       case .always: true
       case .never: false
-      case .automatic:
-        Terminal.isTerminal(descriptor) && (noColor ?? "").isEmpty && term != "dumb"
+      case .automatic: Terminal.isTerminal(descriptor) && term != "dumb"
       }
-  }
-
-  /// Colour on, if the descriptor and the environment allow it.
-  package init(for descriptor: Int32) {
-    self.init(
-      for: descriptor, noColor: Environment.value("NO_COLOR"), term: Environment.value("TERM"))
   }
 
   package func apply(_ styles: TextStyle..., to text: String) -> String {
@@ -81,7 +69,6 @@ package enum ColourChoice: Int, Sendable {
   case automatic
   /// Everywhere, also in a pipe.
   case always
-  /// Nowhere.
   case never
 
   private static let value = Atomic<Int>(automatic.rawValue)
@@ -111,7 +98,6 @@ extension ColourChoice {
   }
 }
 
-/// Asks the person at the terminal for confirmation.
 package enum Confirmation {
   /// Whether standard input and standard error, which shows the question, are terminals.
   package static var isPossible: Bool { Terminal.isTerminal(0) && Terminal.isTerminal(2) }

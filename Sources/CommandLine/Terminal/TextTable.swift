@@ -17,7 +17,6 @@ package struct TextTable: Sendable {
   package struct Cell: Sendable, ExpressibleByStringLiteral {
     /// Its text on one line. Hidden characters are replaced, and a long text is cut.
     package let text: String
-    /// Its styles on a terminal.
     package let styles: [TextStyle]
 
     package init(_ text: String, _ styles: TextStyle...) {
@@ -33,7 +32,6 @@ package struct TextTable: Sendable {
   /// The paragraphs below each row.
   private var notes: [[String]] = []
 
-  /// A table without rows.
   package init(_ columns: [Column]) { self.columns = columns }
 
   /// Adds a row. Missing cells are empty; excess cells are ignored.
@@ -217,6 +215,5 @@ package struct DetailList {
     }
   }
 
-  /// Adds a line unchanged.
   fileprivate mutating func add(line: String) { text += line + "\n" }
 }

@@ -174,7 +174,6 @@ package struct StatementWatch {
   /// It is called on the connection's thread, and must not use the connection.
   package var look: (_ processID: Int32?) throws(PostgresError) -> Duration
 
-  /// A watch of the given parts.
   package init(
     first: Duration, wake: Int32?, afterWake: Duration,
     look: @escaping (_ processID: Int32?) throws(PostgresError) -> Duration

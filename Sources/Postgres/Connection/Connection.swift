@@ -17,7 +17,6 @@ public final class Connection {
   /// Whether prepared statements are kept. Must be false behind a pooler in transaction mode, or of
   /// unknown mode.
   package var keepsStatements = true
-  /// Examines statements that run for long.
   package var watch: StatementWatch?
   /// The reason for which the running statement was cancelled, if it was.
   var cancellation: PostgresError?
@@ -29,7 +28,6 @@ public final class Connection {
   var processID: Int32?
   private var prepared: [PreparedText: String] = [:]
   var prefetched = Prefetched.none
-  /// The number of prefetches so far.
   var prefetchCount = 0
   /// The first notifications that have arrived and have not been taken. The number is limited, because every
   /// role that may connect can send any number.
@@ -230,9 +228,7 @@ public final class Connection {
   package enum WaitOutcome: Sendable {
     /// The descriptor is readable (or writable).
     case ready
-    /// The deadline passed.
     case timedOut
-    /// The wake descriptor became readable.
     case woken
   }
 

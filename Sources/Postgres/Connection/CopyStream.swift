@@ -56,7 +56,6 @@ final class CopyStream {
     case sent
     /// The server sends rows.
     case copying
-    /// It has ended, or failed.
     case ended(PostgresError?)
   }
 
@@ -72,7 +71,6 @@ final class CopyStream {
   private var buffered: [Message] = []
   private var bufferedRead = 0
   private var hasHeader = false
-  /// How many rows have been read.
   private(set) var rowCount = 0
   /// Whether it was cancelled after some rows because the connection was needed.
   private(set) var isCutShort = false

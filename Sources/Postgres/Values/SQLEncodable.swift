@@ -77,12 +77,10 @@ public enum Parameter: Sendable {
   case double(Double)
   case bool(Bool)
 
-  /// Text, or null.
   package static func text(_ value: String?) -> Parameter {
     value.map { Parameter.text($0) } ?? .null
   }
 
-  /// An integer, or null.
   package static func integer(_ value: Int64?) -> Parameter {
     value.map { Parameter.integer($0) } ?? .null
   }

@@ -56,7 +56,6 @@ enum StreamEvent {
   case reset(StoreError, ChangeToken)
 }
 
-/// Reads the events of a stream of changes.
 struct StreamEventParser {
   private var changes = ChangeParser()
 

@@ -110,9 +110,7 @@ package struct ServerError: ExplainedError, Sendable {
   package let kind: Kind
   /// What failed, in a few words, lower case, without a full stop.
   package let message: String
-  /// More about it, in sentences.
   package let detail: String?
-  /// What to do about it, in sentences.
   package let hint: String?
   /// How long the server asks to wait before the next request.
   package let retryAfter: Duration?
@@ -128,12 +126,10 @@ package struct ServerError: ExplainedError, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// Whether the same request may succeed later.
   package var isTransient: Bool { kind == .unavailable || kind == .silent }
 }
 
 extension ServerError {
-  /// What a caller can do about it.
   package var category: ErrorCategory {
     switch kind {
     case .noLibrary: .schema

@@ -10,7 +10,6 @@ final class Transfer {
     /// There is no more to come; see `failure`.
     case ended
     case timedOut
-    /// The wake descriptor is readable.
     case woken
   }
 
@@ -59,7 +58,6 @@ final class Transfer {
     return bytes
   }
 
-  /// Whether no more bytes come.
   var hasEnded: Bool { curl.isFinished && received.isEmpty }
 
   /// Receives what has come, without waiting.

@@ -145,7 +145,6 @@ package struct DurableCursor {
 }
 
 extension DurableCursor {
-  /// A cursor and its lag.
   package struct Status: Sendable {
     package let name: String
     /// How far its watcher has come.
@@ -154,7 +153,6 @@ extension DurableCursor {
     package let transactionsBehind: Int64
     /// How long the oldest of them has been waiting, in seconds.
     package let secondsBehind: Double
-    /// When it last moved.
     package let movedAt: Timestamp
     /// When its process was last seen.
     package let seenAt: Timestamp

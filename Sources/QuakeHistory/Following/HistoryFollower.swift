@@ -199,7 +199,6 @@ package struct AnswerTimeout {
   private static let shortest = Duration.seconds(8)
   private static let longest = Duration.seconds(64)
 
-  /// The shortest timeout.
   package init() {}
 
   /// Doubles it, up to a limit, because it has passed.

@@ -73,7 +73,6 @@ struct HistoryPage {
   }
 }
 
-/// The text of `HistoryPage`'s statements.
 struct HistoryPageSQL {
   private let conditions: HistoryConditions
   private let isAscending: Bool

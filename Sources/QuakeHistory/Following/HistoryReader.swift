@@ -25,7 +25,6 @@ package struct HistoryReader {
   private var last: Row?
   /// The page that is being prefetched, and the row after which it begins.
   private var prefetch: (row: Row, size: PageSize, ticket: Connection.PrefetchTicket)?
-  /// The bulk page that is under way.
   private var bulk: BulkPage?
   private var bulkSizes: BulkSizes
   private var bulkDecoder = BulkChangeDecoder()

@@ -21,7 +21,6 @@ struct PollThrottle {
     var age: Duration?
   }
 
-  /// Whether to poll instead of listening.
   private(set) var isPolling = false
   /// How long to wait before the next query.
   private(set) var delay = Duration.zero

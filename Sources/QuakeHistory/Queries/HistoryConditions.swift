@@ -85,12 +85,10 @@ package struct HistoryConditions {
       } + event.map { $0(alias) }
   }
 
-  /// Conditions that must all hold.
   package static func all(_ conditions: [SQL]) -> SQL {
     conditions.isEmpty ? "true" : "(" + conditions.joined(separator: " and ") + ")"
   }
 
-  /// Conditions of which one must hold.
   private static func any(_ conditions: [SQL]) -> SQL {
     conditions.isEmpty ? "false" : "(" + conditions.joined(separator: " or ") + ")"
   }

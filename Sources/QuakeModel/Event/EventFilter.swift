@@ -342,7 +342,6 @@ public indirect enum EventCondition: Hashable, Sendable {
     }
   }
 
-  /// Whether an event meets the condition.
   func accepts(_ event: EventRecord) -> Bool {
     switch self {
     case .atLeast(let column, let least): Self.number(column, event).map { $0 >= least } ?? false

@@ -15,7 +15,6 @@ public struct ImportReport: Hashable, Sendable {
   public var rejected: Int64 = 0
   /// The rejected records that are stored in `quake.import_reject`.
   public var rejectsKept: Int64 = 0
-  /// Their bytes.
   package var rejectBytesKept: Int64 = 0
   /// Records whose code occurred again later in the feed.
   public var duplicate: Int64 = 0

@@ -180,7 +180,6 @@ package struct Associations {
   }
 }
 
-/// The effects of an update of the associations.
 package struct AssociationOutcome: Sendable, Equatable {
   /// Events that were compared with those of other sources.
   package var compared: Int64 = 0
@@ -188,7 +187,6 @@ package struct AssociationOutcome: Sendable, Equatable {
   package var associated: Int64 = 0
   package var released: Int64 = 0
 
-  /// An outcome with all counts 0.
   package init() {}
 
   mutating func add(_ part: AssociationOutcome) {

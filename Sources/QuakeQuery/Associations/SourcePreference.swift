@@ -121,7 +121,6 @@ package struct AssociationSettings: Sendable, Equatable {
   /// The settings of a new store.
   package init() {}
 
-  /// Reads the settings of a store.
   package init(over connection: Connection) throws(PostgresError) {
     let stored = try connection.firstRow(
       """

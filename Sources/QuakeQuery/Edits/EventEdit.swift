@@ -172,7 +172,6 @@ public struct EditOutcome: Hashable, Sendable {
   /// Events that cannot be restored and whose tombstones were removed, so that feeds may store them again.
   package internal(set) var tombstonesRemoved: Int64 = 0
 
-  /// Nothing was done.
   package init() {}
 
   package static var nothingToDo: EditOutcome {

@@ -8,7 +8,6 @@ internal import QuakeModel
 /// the last of them. The present row shows whether a later change is in the way: a column that still
 /// has its value of `after`, or already its value of `before`, can be restored.
 enum RestoreStatements {
-  /// The step that restores an event.
   enum Step: String, SQLDecodable {
     /// Insert its row again.
     case insert

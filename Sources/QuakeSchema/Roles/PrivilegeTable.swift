@@ -279,7 +279,6 @@ package enum PrivilegeTable {
   }
 }
 
-/// A privilege as PostgreSQL names it.
 package enum Privilege: String, CaseIterable, Sendable {
   case select = "SELECT"
   case insert = "INSERT"
@@ -297,7 +296,6 @@ package enum Privilege: String, CaseIterable, Sendable {
 
 /// A row of the table of privileges: the privileges of the roles on one object.
 package struct ObjectPrivileges: Sendable {
-  /// A privilege and the roles that have it.
   package struct Grant: Sendable {
     package let privilege: Privilege
     /// The roles that have it, except the owner, which has all privileges.
@@ -352,6 +350,5 @@ package struct SecuredObject: Hashable, Sendable {
   /// Whether PostgreSQL owns it, so that only a superuser grants privileges on it.
   var isOfPostgreSQL: Bool { name.hasPrefix("pg_catalog.") }
 
-  /// The name in messages.
   package var label: String { name.isEmpty ? kind.rawValue : "\(kind.rawValue) \(name)" }
 }

@@ -316,7 +316,6 @@ package struct RoleCheck {
 /// A difference between the roles of a database and the table of privileges or the recommended settings.
 package struct RoleFinding: Sendable {
   package enum Kind: String, Sendable {
-    /// The role does not exist.
     case missingRole = "missing role"
     /// Another role owns an object of the schema.
     case wrongOwner = "wrong owner"

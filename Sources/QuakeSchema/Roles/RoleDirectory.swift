@@ -20,7 +20,6 @@ struct RoleDirectory {
     var grantee: String
   }
 
-  /// The connected role and its attributes.
   struct Caller {
     var name: String
     var isSuperuser: Bool
@@ -35,7 +34,6 @@ struct RoleDirectory {
   let databaseOwner: String
   let caller: Caller
   let roles: [Role: Entry]
-  /// The owners of the existing objects.
   let owners: [SecuredObject: String]
   let grants: Set<Grant>
   /// Grants to Quake's roles with the grant option.

@@ -3,7 +3,6 @@ package import Postgres
 /// Adapts the roles of a database to the table of privileges: creates missing roles, grants and revokes
 /// privileges, and applies recommended settings that are not set.
 package struct RoleMaker {
-  /// Further requests.
   package struct Options: Sendable {
     /// New passwords of roles. A role without a new one keeps its password.
     package var passwords: [Role: String] = [:]
@@ -12,7 +11,6 @@ package struct RoleMaker {
     /// Grant what is missing, and take nothing away.
     package var onlyGrants = false
 
-    /// No further requests.
     package init() {}
   }
 
@@ -26,7 +24,6 @@ package struct RoleMaker {
 
   /// The statements that were run or planned, and the remaining differences.
   package struct Outcome: Sendable {
-    /// The statements, in order.
     package let steps: [Step]
     /// Differences that need a role with more privileges, or a person's decision.
     package let left: [RoleFinding]

@@ -3,7 +3,6 @@ internal import QuakeModel
 
 /// Drops the roles that `RoleMaker` created, and their privileges on this database.
 package struct RoleRemoval {
-  /// The result or the plan of a removal.
   package struct Outcome: Sendable {
     package let statements: [String]
     package let removed: [String]

@@ -7,7 +7,6 @@ import QuakeTool
 
 /// The API under `/v1`: the queries and edits of the tools as documents.
 struct APIService: Sendable {
-  /// The version that documents state.
   let version: String
   /// The folder of the embedded server; nil if the database is not embedded.
   var embedded: String?

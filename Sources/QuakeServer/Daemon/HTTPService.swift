@@ -34,7 +34,6 @@ final class HTTPService: Sendable {
   let auditTokens: AccessTokens
   let observer: RequestObserver
   private let newestToken: NewestToken
-  /// Whether the server has begun to stop.
   private let isDraining: Flag
   private let cache = AnswerCache()
   /// The requests that wait for an answer in progress, by the key of the answer.
@@ -395,7 +394,6 @@ final class HTTPService: Sendable {
 final class OpenConnections: Sendable {
   private let records = Mutex<[ObjectIdentifier: ConnectionRecord]>([:])
 
-  /// How many are open.
   var count: Int { records.withLock { $0.count } }
 
   /// How many of them have a request that is being answered.

@@ -16,52 +16,38 @@ struct HostAddress: Equatable {
 
   /// Reads the text of a `Host` field, with the blanks around it, or the same part of a URL; nil if it has another form.
   init?(_ text: String) {
-    var text = text
-    let read = text.withUTF8 { Self.read($0[...]) }
-    guard let read else { return nil }
-    (host, port) = read
-  }
-
-  private static func read(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> (Host, Int)? {
-    var bytes = bytes.drop { $0 == 0x20 || $0 == 0x09 }
-    while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    var text = text.utf8.drop(while: isBlank)
+    while let last = text.last, isBlank(last) { text.removeLast() }
     let host: Host?
-    let rest: Slice<UnsafeBufferPointer<UInt8>>
-    if bytes.first == UInt8(ascii: "[") {
-      guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
-      host = Host(address6: bytes[..<end].dropFirst())
-      rest = bytes[end...].dropFirst()
+    let rest: Substring.UTF8View
+    if text.first == UInt8(ascii: "[") {
+      guard let end = text.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      host = Host(address6: String(Substring(text[..<end].dropFirst())))
+      rest = text[end...].dropFirst()
     } else {
-      let end = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
-      host = Host(name: bytes[..<end])
-      rest = bytes[end...]
+      let end = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+      host = Host(name: text[..<end])
+      rest = text[end...]
     }
-    guard let host, rest.isEmpty || rest.first == UInt8(ascii: ":") else { return nil }
-    guard rest.count > 1 else { return (host, 80) }
-    var port = 0
-    for digit in rest.dropFirst() {
-      guard (0x30...0x39).contains(digit), port < 10_000 else { return nil }
-      port = port * 10 + Int(digit - 0x30)
-    }
-    return port <= 65_535 ? (host, port) : nil
+    guard let host, rest.isEmpty || rest.first == UInt8(ascii: ":"),
+      let port = rest.count > 1 ? ListenAddress.port(rest.dropFirst()) : 80
+    else { return nil }
+    (self.host, self.port) = (host, port)
   }
 }
 
 extension HostAddress.Host {
-  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
-
   /// Reads the host of an address to listen on, which has no brackets.
   init?(listening text: String) {
-    var text = text
-    let read = text.withUTF8 { Self(address6: $0[...]) ?? Self(name: $0[...]) }
-    guard let read else { return nil }
-    self = read
+    guard let host = Self(address6: text) ?? Self(name: text.utf8[...]) else { return nil }
+    self = host
   }
 
   /// Reads an IPv6 address; nil if the text is none.
-  fileprivate init?(address6 bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+  fileprivate init?(address6 text: String) {
     var address = in6_addr()
-    guard Self.read(bytes, AF_INET6, &address) else { return nil }
+    guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
     let halves = withUnsafeBytes(of: &address) {
       ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
@@ -69,30 +55,19 @@ extension HostAddress.Host {
   }
 
   /// Reads a name or an IPv4 address; nil if it has a character that no name has.
-  fileprivate init?(name bytes: Slice<UnsafeBufferPointer<UInt8>>) {
-    let short = bytes.last == UInt8(ascii: ".") ? bytes.dropLast() : bytes
-    var address = in_addr()
-    if let first = short.first, (0x30...0x39).contains(first), Self.read(short, AF_INET, &address) {
-      self = .numeric(0, Self.mapped | UInt64(UInt32(bigEndian: address.s_addr)))
-      return
-    }
-    guard let last = short.last, last != UInt8(ascii: "."), short.allSatisfy(Self.isNameCharacter)
+  fileprivate init?(name text: Substring.UTF8View) {
+    let short = text.last == UInt8(ascii: ".") ? text.dropLast() : text
+    guard let first = short.first, short.last != UInt8(ascii: "."),
+      short.allSatisfy(Self.isNameCharacter)
     else { return nil }
-    self = .name(String(decoding: short, as: UTF8.self).lowercased())
-  }
-
-  /// Reads a numeric address of a family into the bytes of its type.
-  private static func read<Address>(
-    _ bytes: Bytes, _ family: Int32, _ address: inout Address
-  ) -> Bool {
-    let longest = Int(INET6_ADDRSTRLEN)
-    guard bytes.count < longest else { return false }
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: longest) { text in
-      for (index, byte) in bytes.enumerated() { text[index] = CChar(bitPattern: byte) }
-      text[bytes.count] = 0
-      return withUnsafeMutableBytes(of: &address) {
-        inet_pton(family, text.baseAddress, $0.baseAddress) == 1
-      }
+    let name = String(Substring(short))
+    // With a dot it is four numbers, or not an address.
+    if (0x30...0x39).contains(first), short.contains(UInt8(ascii: ".")),
+      let address = Self(address6: "::ffff:" + name)
+    {
+      self = address
+    } else {
+      self = .name(name.lowercased())
     }
   }
 
@@ -100,13 +75,10 @@ extension HostAddress.Host {
   var isLoopback: Bool {
     switch self {
     case .name(let name): name == "localhost" || name.hasSuffix(".localhost")
-    case .numeric(0, let low): low == 1 || low >> 24 == Self.mapped >> 24 | 127
+    case .numeric(0, let low): low == 1 || low >> 24 == 0xFFFF << 8 | 127
     case .numeric: false
     }
   }
-
-  /// The half of an IPv4 address in IPv6 form that says what it is.
-  private static let mapped: UInt64 = 0xFFFF << 32
 
   private static func isNameCharacter(_ byte: UInt8) -> Bool {
     switch byte {
@@ -166,11 +138,14 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
       return nil
     }
     guard !host.contains(where: { $0 == "[" || $0 == "]" }) else { return nil }
-    let digits = text[text.index(after: colon)...]
-    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      let port = Int(digits), (0...65_535).contains(port)
-    else { return nil }
+    guard let port = Self.port(text[text.index(after: colon)...].utf8) else { return nil }
     self.init(host: String(host), port: port)
+  }
+
+  /// Reads the number of a port; nil if it is none, or has a sign.
+  static func port(_ digits: Substring.UTF8View) -> Int? {
+    guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int(Substring(digits)).flatMap { $0 <= 65_535 ? $0 : nil }
   }
 
   init(host: String, port: Int) {

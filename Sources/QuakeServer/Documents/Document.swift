@@ -14,7 +14,6 @@ final class Document: Sendable {
 
   let contentType: String
   let content: Content
-  /// The number of bytes.
   let size: Int
   /// The entity tag, with its quotes: made from the content.
   let entityTag: String
@@ -124,7 +123,6 @@ final class DocumentSpace: Sendable {
   private let most: Int
   private let taken = Atomic<Int>(0)
 
-  /// A space of `most` bytes.
   init(most: Int) { self.most = most }
 
   /// - Throws: `HTTPError` 503 if there is no space for a document of `size` bytes.

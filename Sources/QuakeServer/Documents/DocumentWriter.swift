@@ -5,7 +5,6 @@ import QuakeModel
 /// Makes a document part by part. A small one stays in memory; a larger one goes to a temporary file, so that
 /// memory does not depend on its size.
 struct DocumentWriter {
-  /// The most bytes that stay in memory.
   static let memoryLimit = 256 << 10
 
   private let contentType: String
@@ -14,7 +13,6 @@ struct DocumentWriter {
   private let space: DocumentSpace
   private var bytes: [UInt8] = []
   private var file: TemporaryFile?
-  /// The number of bytes so far.
   private(set) var size = 0
   private var hash = ContentHash()
 
@@ -54,7 +52,6 @@ struct DocumentWriter {
     self.file = file
   }
 
-  /// Appends bytes.
   mutating func write(_ bytes: [UInt8]) throws {
     try bytes.withUnsafeBytes { try write($0) }
   }
@@ -114,7 +111,6 @@ final class TemporaryFile: Sendable {
       ["Retry-After": "10"])
   }
 
-  /// Appends bytes.
   func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) {
     do throws(SystemFailure) {
       try SystemCalls.write(bytes, to: descriptor)
@@ -123,7 +119,6 @@ final class TemporaryFile: Sendable {
     }
   }
 
-  /// Overwrites bytes.
   func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(HTTPError) {
     var done = 0
     while done < bytes.count {
@@ -173,7 +168,6 @@ final class JSONDocument {
     json.removeWritten()
   }
 
-  /// Empties the writer if it holds much.
   func drainIfLarge() throws {
     if json.count >= Self.partSize { try drain(&json) }
   }

@@ -160,7 +160,6 @@ struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
   /// How many fields of that name there are, which must be in small letters.
   func count(_ name: String) -> Int { fields.count { Self.isSame($0.name, name) } }
 
-  /// Adds a field after the others.
   mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }

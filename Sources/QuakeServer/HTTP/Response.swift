@@ -28,7 +28,6 @@ struct Response: Sendable {
     self.body = body
   }
 
-  /// An answer with a short text.
   static func text(
     _ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8",
     _ headers: HeaderFields = [:]

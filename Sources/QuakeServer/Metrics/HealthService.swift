@@ -5,7 +5,6 @@ import QuakeTool
 
 /// `/healthz`, `/readyz` and `/metrics`.
 struct HealthService: Sendable {
-  /// Writes the metrics of the server's parts.
   let writeMetrics: @Sendable (inout PrometheusText) -> Void
   /// Why the server is not ready; nil if it is.
   let unreadiness: @Sendable () -> String?

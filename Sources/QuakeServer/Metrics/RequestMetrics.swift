@@ -72,7 +72,6 @@ final class RequestMetrics: Sendable {
     if request.size != nil { durations.add(request.duration) }
   }
 
-  /// Writes the counts and the durations.
   func write(to text: inout PrometheusText) {
     let all = counts.withLock { $0 }.sorted {
       ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status)

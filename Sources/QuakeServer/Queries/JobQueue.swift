@@ -166,7 +166,6 @@ struct FairQueue<Element> {
   /// The owners that have elements, in the order of their turns; the first `done` have had theirs.
   private var turns: [String] = []
   private var done = 0
-  /// How many elements there are.
   private(set) var count = 0
 
   /// How many elements an owner has.

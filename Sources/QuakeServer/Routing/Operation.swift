@@ -5,7 +5,6 @@ struct Operation: Sendable {
   var id: String
   /// The purpose of the request, in a few words.
   var summary: String
-  /// More about it, in sentences.
   var description: String?
   /// The group of routes that it belongs to.
   var tag: String

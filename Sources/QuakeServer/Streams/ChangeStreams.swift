@@ -65,7 +65,6 @@ final class ChangeStreams: Sendable {
   /// How far the hub has read, and the reason if it does not follow the database.
   var state: ChangeHub.State { hub.now }
 
-  /// Figures for the metrics.
   var statistics: StreamStatistics { figures.now }
 
   /// The time from commit to socket.
@@ -101,7 +100,6 @@ extension ChangeStreams {
       ? nil : "The streams do not follow the database; the log of the server says why."
   }
 
-  /// Writes the figures for Prometheus.
   func write(to text: inout PrometheusText) {
     let figures = statistics
     let gauges: [(String, String, Int)] = [
@@ -138,7 +136,6 @@ extension ChangeStreams {
   }
 }
 
-/// The limits and times of the streams.
 struct StreamSettings: Sendable {
   /// The longest time between two messages to a client: after it, a heartbeat is sent.
   var heartbeat = Duration.seconds(30)
@@ -208,7 +205,6 @@ final class StreamFigures: Sendable {
   let delay = Histogram()
   private let statistics = Mutex(StreamStatistics())
 
-  /// The figures as they are now.
   var now: StreamStatistics { statistics.withLock { $0 } }
 
   func publish(_ new: StreamStatistics) {
@@ -224,7 +220,6 @@ struct StreamStatistics: Sendable {
   var waiting = 0
   /// How many of them have a full socket.
   var blocked = 0
-  /// Different filters.
   var filters = 0
   /// Clients since the start.
   var opened = 0
@@ -242,6 +237,5 @@ struct StreamStatistics: Sendable {
   var bytes = 0
   /// Bytes of encoded changes in memory.
   var windowBytes = 0
-  /// Heartbeats sent.
   var heartbeats = 0
 }

@@ -17,7 +17,6 @@ enum EventKind: String, Sendable {
   }
 }
 
-/// Whether a person has reviewed an event.
 enum ReviewStatus: String, Sendable {
   case automatic, reviewed
 }

@@ -15,7 +15,6 @@ enum SimulatedFormat: String, Sendable {
   }
 }
 
-/// Builds a whole document from events.
 struct FeedDocument {
   struct Metadata {
     /// When the document was made: milliseconds since 1970.

@@ -14,7 +14,6 @@ package final class SimulatedFeedServer: Sendable {
   /// The address of the `MHD_Daemon`; nil once it has stopped.
   private let daemon: Mutex<UInt?>
 
-  /// Creates the catalogue and starts to serve it.
   package init(_ options: SimulatorOptions = SimulatorOptions()) throws(SimulatorError) {
     let socket = try Self.listen(on: options.port)
     port = socket.port
@@ -72,9 +71,7 @@ package final class SimulatedFeedServer: Sendable {
 package struct SimulatorError: ExplainedError, Sendable {
   /// One line in lower case, without a full stop.
   package var message: String
-  /// More about it, as sentences, or nil.
   package var detail: String?
-  /// What to do next, as sentences, or nil.
   package var hint: String?
   /// A port, a server or an output is unavailable.
   package var category: ErrorCategory { .unavailable }

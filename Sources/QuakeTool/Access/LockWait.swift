@@ -3,7 +3,6 @@ internal import CommandLine
 internal import Postgres
 package import QuakeWorker
 
-/// The wait of a session for a lock.
 struct LockWait {
   /// What is locked: `the commit lock`, `a lock on quake.quake`, ...
   let object: String
@@ -12,7 +11,6 @@ struct LockWait {
   /// The first session that blocks it, a prepared transaction, which has no process, or nil if that is unknown. Those
   /// that do not wait themselves come first.
   let holder: DatabaseSession?
-  /// The number of sessions that block it.
   private let holderCount: Int
 
   /// The wait of a server process; nil if it does not wait for a lock. Servers before version 14 do not report the start

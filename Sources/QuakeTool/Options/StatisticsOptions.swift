@@ -4,10 +4,8 @@ package import QuakeQuery
 
 /// The options of statistics: what to group by, and what to summarise.
 package struct StatisticsOptions: Sendable {
-  /// The key to group by.
   package static let by = Option.value(
     "by", "KEY", completion: .words(keys), help: "group by \(keys.joined(separator: ", "))")
-  /// The column to summarise.
   package static let of = Option.value(
     "of", "COLUMN", default: "magnitude",
     completion: .words(EventQuery.numericColumns.map(\.name)),
@@ -31,7 +29,6 @@ package struct StatisticsOptions: Sendable {
   package let key: EventKey?
   /// The column to summarise.
   package let column: EventColumn
-  /// How the magnitude of completeness is found.
   package let completeness: BValue.Completeness
   /// Whether events of every type count, and not only earthquakes.
   package let everyType: Bool

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import SwiftOverlayShims  // where this compiler finds the members of timespec
 
@@ -75,13 +76,8 @@ package struct ProcessFigures {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    var text: [UInt8] = []
-    var part = [UInt8](repeating: 0, count: 16 * 1024)
-    while text.count < 4 << 20 {
-      let count = read(descriptor, &part, part.count)
-      guard count > 0 else { break }
-      text += part[..<count]
+    return (try? SystemCalls.read(descriptor, atMost: 4 << 20)).map {
+      String(decoding: $0, as: UTF8.self)
     }
-    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -17,7 +17,6 @@ package struct StatusLimits: Sendable {
   /// Up to this time, a pause that a server asks for is usual.
   private static let longestPause = Duration.seconds(3 * 3600)
 
-  /// A problem that needs a person's attention.
   package struct Problem: Equatable, Sendable {
     package let message: String
     package var detail: String?

@@ -13,11 +13,9 @@ package struct StatusReport {
   package let embedded: String?
   /// The server's version, such as 15.18.
   package let serverVersion: String
-  /// Whether it is a hot standby.
   package let isStandby: Bool
   /// Number of applied migrations; nil if unknown, see `schemaFault`.
   package let schemaVersion: Int?
-  /// The migrations that are not applied.
   package let pending: [String]
   /// Why this program cannot use the schema; nil if it can.
   package let schemaFault: StoreError?
@@ -32,7 +30,6 @@ package struct StatusReport {
 
   /// Changes of the schema that no migration makes.
   package struct SchemaChanges {
-    /// How many there are.
     package let count: Int
     /// The first three, as phrases; empty for strangers, since names of roles may be in them.
     package let named: [String]

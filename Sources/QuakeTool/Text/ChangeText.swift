@@ -2,7 +2,6 @@ package import CommandLine
 package import QuakeModel
 package import QuakeWorker
 
-/// Formats events and changes as lines for people.
 package struct ChangeText: Sendable {
   private let colour: Colour
   /// The terminal that the lines are for; nil if they are not for one.
@@ -250,7 +249,6 @@ package struct ChangeText: Sendable {
   /// The most bytes of a place that are shown.
   private static let placeLimit = 400
 
-  /// Text that matters less, dimmed.
   package func dim(_ text: String) -> String { colour.apply(.dim, to: text) }
 
   private static func verb(_ op: ChangeOperation) -> String {
@@ -364,6 +362,5 @@ extension Timestamp {
 }
 
 extension FeedPause {
-  /// "paused by X since T".
   package var text: String { "paused by \(role) since \(since.text)" }
 }

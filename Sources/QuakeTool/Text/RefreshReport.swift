@@ -49,7 +49,6 @@ package struct RefreshReport {
     }
   }
 
-  /// The exit status for the result.
   package var status: ExitStatus {
     switch feed.outcome {
     case .imported, .notModified: .ok
@@ -63,7 +62,6 @@ package struct RefreshReport {
 }
 
 extension ImportReport {
-  /// The counts of records by result, for people.
   package var counts: String {
     func count(_ value: Int64) -> String { Readable.count(Int(value)) }
     return "\(count(seen)) seen: \(count(inserted)) inserted, \(count(updated)) updated, "

@@ -3,7 +3,6 @@ import QuakeModel
 import QuakeQuery
 import QuakeTool
 
-/// The output of `quake-admin associations`.
 struct AssociationOutput {
   let isJSON: Bool
   private let output = StandardOutput()
@@ -24,20 +23,17 @@ struct AssociationOutput {
     if let earthquakes { try write(earthquakes) }
   }
 
-  /// Prints a line for each earthquake.
   func write(_ earthquakes: [AssociatedEarthquake]) throws {
     try output.write(
       earthquakes, isJSON: isJSON, members: Self.members(of:to:), text: Self.table(of:))
   }
 
-  /// Prints the events of an earthquake.
   func show(_ earthquake: AssociatedEarthquake) throws {
     try output.write(
       [earthquake], isJSON: isJSON, members: Self.members(of:to:),
       text: { _ in Self.events(of: earthquake) })
   }
 
-  /// Prints the preferred sources of each region.
   func write(_ preferences: [SourcePreference]) throws {
     try output.write(
       preferences, isJSON: isJSON, members: Self.members(of:to:),

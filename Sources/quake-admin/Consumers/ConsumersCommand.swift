@@ -78,7 +78,7 @@ enum ConsumersCommand {
     ])
 
   private static let json = Option.flag("json", help: "one JSON object a line")
-  private static let found = ValueCompletion.found(by: CompleteCommand.line("consumers"))
+  private static let found = ValueCompletion.found(stored: "consumers")
   private static let names = Positional(
     "NAME", .oneOrMore, completion: found, help: "name of a consumer")
   private static let name = Positional("NAME", completion: found, help: "name of a consumer")

@@ -50,7 +50,6 @@ enum ConsumersOutput {
     return "error \(ago(at, consumer)): \(error)"
   }
 
-  /// Writes all about consumers, one after the other.
   static func writeDetails(
     _ consumers: [ConsumerStatus], atMost limit: Int, over connection: Connection, isJSON: Bool
   ) throws {

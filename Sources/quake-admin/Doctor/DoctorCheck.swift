@@ -39,7 +39,6 @@ struct DoctorCheck: Sendable {
   struct Limits {
     /// The longest time that a transaction may be open.
     var transaction = Duration.seconds(3600)
-    /// How far a standby may be behind.
     var standbyLag = Duration.seconds(60)
     /// How many bytes of WAL a slot or a standby may hold back.
     var retainedWAL: Int64 = 1 << 30

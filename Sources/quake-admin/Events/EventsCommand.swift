@@ -3,7 +3,6 @@ import QuakeModel
 import QuakeQuery
 import QuakeTool
 
-/// `quake-admin events`: batch edits of events.
 enum EventsCommand {
   static let table = Command(
     "events", purpose: "edit events in batches: validate, set columns, delete, restore, expire",

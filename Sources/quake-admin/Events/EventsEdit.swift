@@ -4,7 +4,6 @@ import QuakeModel
 import QuakeQuery
 import QuakeTool
 
-/// `quake-admin events validate`, `unvalidate`, `set`, `delete` and `expire`.
 struct EventsEdit {
   private let diagnostics: Diagnostics
   private let options: EditOptions

@@ -4,7 +4,6 @@ import QuakeModel
 import QuakeQuery
 import QuakeTool
 
-/// `quake-admin events restore`.
 struct EventsRestore {
   private let diagnostics: Diagnostics
   private let options: EditOptions

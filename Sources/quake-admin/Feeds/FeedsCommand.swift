@@ -47,7 +47,7 @@ enum FeedsCommand {
     ])
 
   private static let name = Positional(
-    "NAME", .oneOrMore, completion: .found(by: CompleteCommand.line("feeds")),
+    "NAME", .oneOrMore, completion: .found(stored: "feeds"),
     help: "short name of a feed")
 
   static func run(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws -> ExitStatus {

@@ -207,7 +207,6 @@ extension StoreStatus.Feed {
     pause == nil && failures == 0 && movedTo == nil && !(knowsWorkers && lacksWorker)
   }
 
-  /// The worker that polls the feed.
   var holderText: String {
     var words = [holderApplication ?? "somebody"]
     if let pid = holderPID { words.append("session \(pid)") }

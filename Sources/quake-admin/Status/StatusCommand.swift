@@ -25,7 +25,7 @@ struct StatusCommand {
       .output(help: "write to this file, which is replaced atomically"),
       .value(
         "feed", "NAME", repeatable: true, default: "all that were polled at least once",
-        completion: .found(by: CompleteCommand.line("feeds")),
+        completion: .found(stored: "feeds"),
         help: "feed to report"),
       .value(
         "max-lag", "DURATION",

@@ -28,7 +28,6 @@ struct StatusText {
   private static let nameWidth = 20
   /// The longest names of feeds and watchers that a table shows whole.
   private static let longestName = 28
-  /// The most problems that are listed.
   private static let mostProblems = 20
 
   var text: String {

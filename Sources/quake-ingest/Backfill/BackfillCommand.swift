@@ -64,7 +64,6 @@ struct BackfillCommand {
     "author", "merge", "timeout", "download-timeout", "max-body", "total-timeout",
     "allow-any-redirect", "strict", "mix-simulated",
   ]
-  /// Options for an event service.
   private static let serviceOptions = [
     "from", "to", "last", "min-magnitude", "bbox", "within", "url", "limit", "rate", "attempts",
   ]
@@ -209,7 +208,6 @@ struct BackfillCommand {
   }
 }
 
-/// Why a backfill failed.
 struct BackfillFailure: ExplainedError {
   let category: ErrorCategory
   let message: String

@@ -7,7 +7,6 @@ import QuakeImport
 import QuakeModel
 import QuakeTool
 
-/// `quake-ingest import`: files, URLs and standard input, once.
 struct ImportCommand {
   static let table = Command(
     "import", purpose: "import files, URLs or standard input, once",

@@ -92,7 +92,6 @@ struct ImportSettings {
   }
 }
 
-/// The options for judging snapshots.
 struct JudgingOptions {
   static let options: [Option] = [
     .flag("force", help: "apply every snapshot, however bad, and withdraw nothing"),

@@ -55,7 +55,6 @@ struct ImportSummary {
     )
   }
 
-  /// Writes a line, as text or as JSON.
   func print(
     to output: StandardOutput, asJSON: Bool, _ diagnostics: Diagnostics
   ) throws {
@@ -67,7 +66,6 @@ struct ImportSummary {
     try output.flush()
   }
 
-  /// The fields of a log line.
   var fields: LogFields {
     [
       "feed": .text(options.feed), "import": report.id.map { .integer($0) },
@@ -82,7 +80,6 @@ struct ImportSummary {
     ]
   }
 
-  /// The fields of a log line about rejects.
   var rejectFields: LogFields {
     [
       "feed": .text(options.feed), "import": report.id.map { .integer($0) },

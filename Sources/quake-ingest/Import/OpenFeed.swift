@@ -12,7 +12,6 @@ struct OpenFeed {
   /// How far its bytes have been read; nil if there are none.
   var measure: MeasuredSource?
 
-  /// The result of opening a feed.
   enum Outcome {
     case opened(OpenFeed)
     /// The feed has not changed since the last request.

@@ -17,7 +17,7 @@ struct ReplayCommand {
     options: [
       .value(
         "feed", "NAME",
-        completion: .found(by: "quake-admin complete feeds", or: FeedReference.knownNames),
+        completion: .found(stored: "feeds", or: FeedReference.knownNames),
         help: "feed of the snapshots; by default the one in their names, such as all_day"),
       .flag("json", help: "one JSON object for each snapshot instead of a line of text"),
     ] + IngestCommand.importOptions(of: "replay") + JudgingOptions.options,
@@ -106,7 +106,6 @@ struct ReplayCommand {
     }
   }
 
-  /// The results of all snapshots.
   private struct Total {
     private var report = ImportReport()
     private var applied = 0

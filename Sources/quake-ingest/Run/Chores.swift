@@ -8,18 +8,18 @@ import QuakeTool
 import QuakeWorker
 
 /// Something that a worker does while it is idle; most remove something old.
-protocol Chore {
+struct Chore {
   /// What it does: "could not ...".
-  var task: String { get }
+  let task: String
   /// The age from which on it removes something; others give a hundred times their interval.
-  var age: Duration { get }
+  let age: Duration
   /// What to do if the role of the worker may not do it.
-  var grant: String { get }
-
+  let grant: String
   /// Works until it is done or `shouldStop` returns true. The next call continues.
-  mutating func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress
+  let run:
+    (
+      _ connection: Connection, _ diagnostics: Diagnostics, _ shouldStop: () -> Bool
+    ) throws -> ChoreProgress
 }
 
 /// How far a chore has come.
@@ -35,12 +35,12 @@ enum ChoreProgress {
 /// The chores of a worker, each at intervals: a hundredth of its age, at least a second and at most an hour.
 struct Chores {
   private struct Entry {
-    var chore: any Chore
+    let chore: Chore
     let pause: Duration
     var timer: PeriodicTimer
     var isForbidden = false
 
-    init(_ chore: any Chore) {
+    init(_ chore: Chore) {
       self.chore = chore
       pause = min(max(chore.age / 100, .seconds(1)), .seconds(3600))
       timer = PeriodicTimer(pause, first: .zero)
@@ -50,7 +50,7 @@ struct Chores {
   private var entries: [Entry]
   private let diagnostics: Diagnostics
 
-  init(_ chores: [any Chore], diagnostics: Diagnostics) {
+  init(_ chores: [Chore], diagnostics: Diagnostics) {
     entries = chores.map { Entry($0) }
     self.diagnostics = diagnostics
   }
@@ -66,8 +66,7 @@ struct Chores {
     for index in entries.indices where !entries[index].isForbidden {
       guard entries[index].timer.fireIfDue() else { continue }
       do {
-        let progress = try entries[index].chore.run(
-          over: connection, diagnostics, shouldStop: shouldStop)
+        let progress = try entries[index].chore.run(connection, diagnostics, shouldStop)
         let pause = entries[index].pause
         switch progress {
         case .done: break
@@ -89,161 +88,128 @@ struct Chores {
   }
 }
 
-/// Expires the events that are older than `--expire`. Of the workers of a database one does so at a time.
-struct EventExpiry: Chore {
-  let age: Duration
-  let author: String
-  let task = "expire old events"
-  let grant =
-    "Grant the role editor to the role of the worker: grant quake_editor to quake_writer."
-  /// A text of this worker alone.
-  private let holder = "\(UInt64.random(in: 0...(.max)))"
+extension Chore {
+  /// The most events of one edit that expires events. Their codes are in memory.
+  private static let mostExpired: Int64 = 50_000
 
-  /// The most events of one edit, whose codes are in memory.
-  private static let mostEvents: Int64 = 50_000
-  /// The time between two reports to the other workers.
-  private static let reportPause = Duration.seconds(10)
-  /// The time until the next attempt while another worker expires events, or has just done so.
-  private static let attemptPause = Duration.seconds(5)
-
-  func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress {
-    let schedule = ExpirySchedule(holder: holder, over: connection)
-    guard try schedule.begin() else { return .left(toOthersFor: Self.attemptPause) }
-    var selection = EventSelection()
-    selection.limit = Self.mostEvents
-    let edit = EventEdit(
-      .expire(olderThan: age, forever: false), of: selection,
-      by: EditAuthor(program: "\(diagnostics.tool) \(productVersion)", author: author),
-      title: "run --expire \(age.text)")
-    var report = PeriodicTimer(Self.reportPause)
-    var isReplaced = false
-    let outcome: EditOutcome
-    do {
-      outcome = try BatchEdit(edit, over: connection).run(
-        shouldStop: {
-          if report.fireIfDue() { isReplaced = (try? schedule.report()) == false }
-          return isReplaced || shouldStop()
-        })
-    } catch {
-      // Another worker need not wait until the lease ends.
-      try? schedule.end(nextIn: nil)
-      throw error
+  /// Expires the events that are older than `--expire`. Of the workers of a database one does so at a time: it reports
+  /// every ten seconds, and the others try every five.
+  static func eventExpiry(_ age: Duration, author: String) -> Chore {
+    // A text of this worker alone.
+    let holder = "\(UInt64.random(in: 0...(.max)))"
+    return Chore(
+      task: "expire old events", age: age,
+      grant: "Grant the role editor to the role of the worker: grant quake_editor to quake_writer."
+    ) { connection, diagnostics, shouldStop in
+      let schedule = ExpirySchedule(holder: holder, over: connection)
+      guard try schedule.begin() else { return .left(toOthersFor: .seconds(5)) }
+      var selection = EventSelection()
+      selection.limit = mostExpired
+      let edit = EventEdit(
+        .expire(olderThan: age, forever: false), of: selection,
+        by: EditAuthor(program: "\(diagnostics.tool) \(productVersion)", author: author),
+        title: "run --expire \(age.text)")
+      var report = PeriodicTimer(.seconds(10))
+      var isReplaced = false
+      let outcome: EditOutcome
+      do {
+        outcome = try BatchEdit(edit, over: connection).run(
+          shouldStop: {
+            if report.fireIfDue() { isReplaced = (try? schedule.report()) == false }
+            return isReplaced || shouldStop()
+          })
+      } catch {
+        // Another worker need not wait until the lease ends.
+        try? schedule.end(nextIn: nil)
+        throw error
+      }
+      let isDone = outcome.isFinished && outcome.selected + outcome.changedBefore < mostExpired
+      try schedule.end(nextIn: isDone ? min(max(age / 100, .seconds(1)), .seconds(3600)) : nil)
+      if outcome.changed > 0, let edit = outcome.edit {
+        diagnostics.note(
+          """
+          expired \(Readable.count(outcome.changed, "event")) older than \(Readable.duration(age)) \
+          (edit \(edit))
+          """,
+          fields: ["events": .integer(outcome.changed), "edit": .integer(edit)])
+      }
+      return isDone ? .done : .unfinished
     }
-    let isDone =
-      outcome.isFinished && outcome.selected + outcome.changedBefore < Self.mostEvents
-    try schedule.end(nextIn: isDone ? min(max(age / 100, .seconds(1)), .seconds(3600)) : nil)
-    if outcome.changed > 0, let edit = outcome.edit {
-      diagnostics.note(
-        """
-        expired \(Readable.count(outcome.changed, "event")) older than \(Readable.duration(age)) \
-        (edit \(edit))
-        """,
-        fields: ["events": .integer(outcome.changed), "edit": .integer(edit)])
+  }
+
+  /// Purges the history that is older than `--keep-history`.
+  static func historyPurge(_ age: Duration) -> Chore {
+    Chore(
+      task: "purge old history", age: age,
+      grant: "Grant the role purger to the role of the worker: grant quake_purger to quake_writer."
+    ) { connection, diagnostics, shouldStop in
+      let outcome = try Retention(connection: connection)
+        .purge(before: .age(age), shouldStop: shouldStop)
+      if outcome.versions + outcome.transactions > 0 {
+        diagnostics.note(
+          """
+          purged \(Readable.count(outcome.versions, "version")) and \
+          \(Readable.count(outcome.transactions, "transaction")) of the history; the oldest valid \
+          token is \(outcome.floor)
+          """,
+          fields: [
+            "versions": .integer(outcome.versions), "transactions": .integer(outcome.transactions),
+            "oldest_token": .text("\(outcome.floor)"),
+          ])
+      }
+      return outcome.isFinished ? .done : .unfinished
     }
-    return isDone ? .done : .unfinished
   }
-}
 
-/// Purges the history that is older than `--keep-history`.
-struct HistoryPurge: Chore {
-  let age: Duration
-  let task = "purge old history"
-  let grant = "Grant the role purger to the role of the worker: grant quake_purger to quake_writer."
+  /// Deletes the rejects of imports that are older than `--keep-rejects`.
+  static func rejectPurge(_ age: Duration) -> Chore {
+    deletion(
+      of: "reject", age, grant: "Grant delete on quake.import_reject to the role of the worker."
+    ) { try RejectStore(connection: $0).purge(olderThan: age, shouldStop: $1) }
+  }
 
-  func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress {
-    let outcome = try Retention(connection: connection)
-      .purge(before: .age(age), shouldStop: shouldStop)
-    if outcome.versions + outcome.transactions > 0 {
-      diagnostics.note(
-        """
-        purged \(Readable.count(outcome.versions, "version")) and \
-        \(Readable.count(outcome.transactions, "transaction")) of the history; the oldest valid \
-        token is \(outcome.floor)
-        """,
-        fields: [
-          "versions": .integer(outcome.versions), "transactions": .integer(outcome.transactions),
-          "oldest_token": .text("\(outcome.floor)"),
-        ])
+  /// Deletes the imports that are older than `--keep-imports`, or the edits that are older than `--keep-edits`.
+  static func recordPurge(_ records: Housekeeping.Records, _ age: Duration) -> Chore {
+    deletion(
+      of: records == .imports ? "import" : "edit", age,
+      grant: "Run \"quake-admin roles create\", which grants the functions that delete old records."
+    ) { try Housekeeping.purge(records, olderThan: age, over: $0, shouldStop: $1) }
+  }
+
+  private static func deletion(
+    of word: StaticString, _ age: Duration, grant: String,
+    _ purge: @escaping (Connection, () -> Bool) throws -> Int64
+  ) -> Chore {
+    Chore(task: "delete old \(word)s", age: age, grant: grant) {
+      connection, diagnostics, shouldStop in
+      let count = try purge(connection, shouldStop)
+      if count > 0 {
+        diagnostics.note(
+          "deleted \(Readable.count(count, word)) older than \(Readable.duration(age))",
+          fields: ["\(word)s": .integer(count)])
+      }
+      return .done
     }
-    return outcome.isFinished ? .done : .unfinished
   }
-}
 
-/// Deletes the rejects of imports that are older than `--keep-rejects`.
-struct RejectPurge: Chore {
-  let age: Duration
-  let task = "delete old rejects"
-  let grant = "Grant delete on quake.import_reject to the role of the worker."
-
-  func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress {
-    let count = try RejectStore(connection: connection)
-      .purge(olderThan: age, shouldStop: shouldStop)
-    if count > 0 {
-      diagnostics.note(
-        "deleted \(Readable.count(count, "reject")) older than \(Readable.duration(age))",
-        fields: ["rejects": .integer(count)])
+  /// Notes the sizes of the tables, from which `quake-admin status` tells how they grow.
+  static var sizeNote: Chore {
+    Chore(
+      task: "note the sizes of tables", age: .seconds(86_400),
+      grant: "Run \"quake-admin roles create\", which grants quake.note_table_sizes()."
+    ) { connection, _, _ in
+      try Housekeeping.noteSizes(over: connection)
+      return .done
     }
-    return .done
   }
-}
 
-/// Deletes the imports or edits that are older than `--keep-imports` or `--keep-edits`.
-struct RecordPurge: Chore {
-  let records: Housekeeping.Records
-  let age: Duration
-  let grant =
-    "Run \"quake-admin roles create\", which grants the functions that delete old records."
-  var task: String { "delete old \(records.rawValue)" }
-
-  func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress {
-    let count = try Housekeeping.purge(
-      records, olderThan: age, over: connection, shouldStop: shouldStop)
-    if count > 0 {
-      let word: StaticString =
-        switch records {
-        case .imports: "import"
-        case .edits: "edit"
-        }
-      diagnostics.note(
-        "deleted \(Readable.count(count, word)) older than \(Readable.duration(age))",
-        fields: [records.rawValue: .integer(count)])
+  /// Notes the places that events have left, without which questions about the past of a long history take long.
+  static var pastNote: Chore {
+    Chore(
+      task: "note the places that events have left", age: .seconds(1000),
+      grant: "Run \"quake-admin roles create\", which grants quake.note_past(integer)."
+    ) { connection, _, shouldStop in
+      try Housekeeping.notePast(over: connection, shouldStop: shouldStop) ? .done : .unfinished
     }
-    return .done
-  }
-}
-
-/// Notes the sizes of the tables, from which `quake-admin status` tells how they grow.
-struct SizeNote: Chore {
-  let age = Duration.seconds(86_400)
-  let task = "note the sizes of tables"
-  let grant = "Run \"quake-admin roles create\", which grants quake.note_table_sizes()."
-
-  func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress {
-    try Housekeeping.noteSizes(over: connection)
-    return .done
-  }
-}
-
-/// Notes the places that events have left, without which questions about the past of a long history take long.
-struct PastNote: Chore {
-  let age = Duration.seconds(1000)
-  let task = "note the places that events have left"
-  let grant = "Run \"quake-admin roles create\", which grants quake.note_past(integer)."
-
-  func run(
-    over connection: Connection, _ diagnostics: Diagnostics, shouldStop: () -> Bool
-  ) throws -> ChoreProgress {
-    let isDone = try Housekeeping.notePast(over: connection, shouldStop: shouldStop)
-    return isDone ? .done : .unfinished
   }
 }

@@ -114,7 +114,6 @@ struct FeedConditions {
 
   private var values: [String: (text: String, entry: Setting)] = [:]
 
-  /// The conditions in the URL of a section.
   init(ofURL address: Setting) {
     let query = address.value.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
     for parameter in query.split(separator: "&") {
@@ -126,7 +125,6 @@ struct FeedConditions {
     }
   }
 
-  /// Whether a parameter is among them.
   func has(_ name: String) -> Bool { values[name] != nil }
 
   /// Adds that of a key.

@@ -25,7 +25,7 @@ struct RunCommand {
         "feed", "[NAME=]FEED[@DURATION]", repeatable: true,
         default: "all_hour@60s all_day@5m all_month@1h",
         completion: .found(
-          by: "quake-admin complete feeds", or: FeedReference.knownNames + [simulated], files: true),
+          stored: "feeds", or: FeedReference.knownNames + [simulated], files: true),
         help: """
           feed to poll, and its interval: the name of a USGS feed, such as all_hour or 2.5_week, a URL, \
           a file, or simulated, which needs no network; ${NAME}, ${file:PATH} and \
@@ -112,7 +112,7 @@ struct RunCommand {
   private let feeds: [NamedFeed]
   private let every: Duration?
   private let migrates: Bool
-  private let chores: [any Chore]
+  private let chores: [Chore]
   private let metrics: WorkerMetrics?
 
   init(_ arguments: ParsedArguments, _ diagnostics: Diagnostics) throws {
@@ -129,24 +129,22 @@ struct RunCommand {
       try (isStandard ? Self.standardFeeds : named).map { try Self.feed($0, arguments) } + sections
     every = try arguments.duration("every", in: Self.shortestPause...)
     migrates = arguments.flag("migrate")
-    var chores: [any Chore] = []
+    var chores: [Chore] = []
     if let age = try arguments.age("expire", in: .seconds(1)...) {
-      chores.append(EventExpiry(age: age, author: settings.importing.author))
+      chores.append(.eventExpiry(age, author: settings.importing.author))
     }
     if let age = try arguments.age("keep-history", in: .seconds(1)...) {
-      chores.append(HistoryPurge(age: age))
+      chores.append(.historyPurge(age))
     }
     let keptRejects = try arguments.age("keep-rejects", in: .seconds(1)...)
-    chores.append(RejectPurge(age: keptRejects ?? .seconds(30 * 86_400)))
+    chores.append(.rejectPurge(keptRejects ?? .seconds(30 * 86_400)))
     for (records, option) in [
       (Housekeeping.Records.imports, "keep-imports"), (.edits, "keep-edits"),
     ] {
       let age = try arguments.age(option, in: .seconds(1)...) ?? .seconds(90 * 86_400)
-      chores.append(RecordPurge(records: records, age: age))
+      chores.append(.recordPurge(records, age))
     }
-    chores.append(SizeNote())
-    chores.append(PastNote())
-    self.chores = chores
+    self.chores = chores + [.sizeNote, .pastNote]
     if feeds.contains(where: { $0.feed.text == "-" }), !settings.pollsOnce {
       throw arguments.usageError("standard input cannot be polled; use --once, or import")
     }
@@ -311,7 +309,6 @@ struct RunCommand {
 struct WorkerSettings {
   let importing: ImportSettings
   let judging: JudgingOptions
-  /// Whether each feed is polled only once.
   let pollsOnce: Bool
   /// The least time between a poll and a refresh.
   let refreshInterval: Duration

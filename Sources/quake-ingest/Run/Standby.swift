@@ -26,7 +26,6 @@ struct Standby {
     inspection = PeriodicTimer(min(limit / 4, .seconds(5)))
   }
 
-  /// The time until the next attempt.
   var remaining: Duration { attempt.remaining }
 
   /// Makes the next attempt due at once. The worker calls it after it has lost its locks.

@@ -16,7 +16,6 @@ struct WorkerMetrics {
   private var failures = 0
   private var hasFailed = false
 
-  /// The beginning of each name.
   private static let prefix = "quake_worker_"
 
   /// Why metrics must not be written to a path: it has another file, such as one that a mistyped option names.
@@ -47,7 +46,6 @@ struct WorkerMetrics {
     if status != .ok { failures += 1 }
   }
 
-  /// Replaces the file, if it is time.
   mutating func writeIfDue(isConnected: Bool, feeds: Int, held: Int) {
     guard timer.fireIfDue() else { return }
     var text = PrometheusText()

@@ -81,7 +81,7 @@ struct ExportCommand {
         let second = try QueryCommand.connect(arguments, diagnostics)
         revisions = try EventRevisions(inSnapshotOf: connection, over: second, upTo: token)
       }
-      try ExportSink(target).write { part in
+      try target.write { part in
         try write(query, head, revisions, over: connection, to: part)
       }
     }

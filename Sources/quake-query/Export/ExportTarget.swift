@@ -60,19 +60,13 @@ struct ExportTarget {
   }
 }
 
-/// Takes the bytes of an export: compresses them, and writes them to a file as a whole or to standard output.
-struct ExportSink {
-  private let target: ExportTarget
-
-  init(_ target: ExportTarget) {
-    self.target = target
-  }
-
-  /// Calls `body` with a function that takes the bytes.
+extension ExportTarget {
+  /// Calls `body` with a function that takes the bytes of an export: they are compressed, and written to a file as a
+  /// whole or to standard output.
   func write(
     _ body: (@escaping (UnsafeRawBufferPointer) throws -> Void) throws -> Void
   ) throws {
-    guard let path = target.path else {
+    guard let path else {
       let output = StandardOutput()
       let isTerminal = Terminal.isTerminal(output.descriptor)
       try body { bytes in
@@ -90,7 +84,7 @@ struct ExportSink {
     Signals.install()
     do {
       try AtomicFile(path).write { part in
-        let compressor = target.compression?.makeCompressor()
+        let compressor = compression?.makeCompressor()
         try body { bytes in
           guard !Signals.stopRequested else { throw Interrupted() }
           if let compressor { try compressor.compress(bytes, part) } else { try part(bytes) }

@@ -144,7 +144,6 @@ struct GroupPlot {
   }
 }
 
-/// A bar for each of a few values.
 struct BarPlot {
   private let names: (group: String, value: String, bar: String)
   private let width: Int

@@ -123,7 +123,6 @@ struct EditJournal {
     ].contains(error.sqlState)
   }
 
-  /// Notes that the edit is done.
   private func finish() throws(PostgresError) {
     try connection.execute(
       "update quake.edit set finished_at = clock_timestamp() where id = \(id)")
@@ -165,7 +164,6 @@ struct EditQueue {
     self.codes = codes
   }
 
-  /// How many events are left.
   var left: Int64 { locked.count + codes.left }
 
   /// The next chunk; nil if nothing is left. Waits a moment before it begins with the locked events.

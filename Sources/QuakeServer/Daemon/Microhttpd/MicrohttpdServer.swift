@@ -10,7 +10,6 @@ import Synchronization
 /// It runs from `init` until `stop`. Safe to use from any thread.
 final class MicrohttpdServer: Sendable {
   struct Settings: Sendable {
-    /// The most connections at once.
     var mostConnections = 20_000
     /// How long a client may take to send a request, and to read a part of an answer.
     var requestTimeout = Duration.seconds(60)
@@ -84,7 +83,6 @@ final class MicrohttpdServer: Sendable {
   }
 }
 
-/// The HTTP server cannot start.
 struct HTTPServerError: ExplainedError {
   let message: String
   let detail: String?

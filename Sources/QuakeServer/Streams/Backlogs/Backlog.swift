@@ -11,7 +11,6 @@ import Synchronization
 final class Backlog: Sendable {
   /// Identifies the contents of a backlog. Clients with the same key share one.
   struct Key: Hashable, Sendable {
-    /// Where it begins.
     enum Start: Hashable, Sendable {
       case snapshot
       case after(HistoryCursor)
@@ -39,7 +38,6 @@ final class Backlog: Sendable {
   let size: Int
   /// Where the stream continues.
   let end: HistoryCursor
-  /// How many changes the file has.
   let changes: Int64
   /// Whether the file ends in a heartbeat.
   let hasHeartbeat: Bool

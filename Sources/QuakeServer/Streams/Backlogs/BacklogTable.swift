@@ -29,7 +29,6 @@ struct BacklogTable {
 
   private var entries: [Backlog.Key: Entry] = [:]
   private var due = FairQueue<Backlog.Key>()
-  /// How many are being read.
   private var running = 0
   private let read: (Backlog.Key, Flag) -> Void
   /// How many have been read or begun.

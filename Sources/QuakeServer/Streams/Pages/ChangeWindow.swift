@@ -44,7 +44,6 @@ struct ChangeWindow {
   /// The page of a number from `first` to before `end`.
   subscript(number: Int) -> EncodedPage { pages[number - first] }
 
-  /// Adds a page, which follows the last one.
   mutating func append(_ page: EncodedPage) {
     pages.append(page)
     size += page.size
@@ -66,7 +65,6 @@ struct ChangeWindow {
     return number
   }
 
-  /// Removes the pages before a number.
   mutating func remove(before number: Int) {
     while first < number {
       let oldest = pages.removeFirst()
@@ -76,7 +74,6 @@ struct ChangeWindow {
     }
   }
 
-  /// The cursor of a client at a position.
   func cursor(at place: Place) -> HistoryCursor {
     place.page < end ? self[place.page].cursor(before: place.change) : after
   }

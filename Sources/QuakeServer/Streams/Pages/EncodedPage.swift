@@ -52,7 +52,6 @@ final class EncodedPage: @unchecked Sendable {
     memory.deallocate()
   }
 
-  /// How many changes there are.
   var count: Int { changes.count }
 
   /// The size of the encoded changes in bytes.
@@ -189,7 +188,6 @@ final class FilterGroup {
   }
 
   let filter: EventFilter
-  /// How many clients it has.
   var clients = 0
   private let passesAll: Bool
   /// The results for the latest pages, by the number of the page.
@@ -201,7 +199,6 @@ final class FilterGroup {
     passesAll = filter == EventFilter()
   }
 
-  /// Which changes of a page pass.
   func acceptance(of page: EncodedPage, number: Int) -> Acceptance {
     if passesAll { return .all }
     if known.isEmpty { known = Array(repeating: (-1, .none), count: Self.most) }

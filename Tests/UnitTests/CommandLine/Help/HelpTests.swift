@@ -80,8 +80,7 @@ import Testing
           Command(
             "remove", purpose: "Remove them", options: [.flag("yes", help: "do not ask")],
             positionals: [Positional("NAME", .oneOrMore, help: "a watcher")]),
-        ], standard: "list"),
-      Command("complete", purpose: "For programs", isHidden: true),
+        ], standard: "list")
     ]
     return tool
   }
@@ -158,16 +157,6 @@ import Testing
     let error = Sample.error(Self.tool, "watchers", "--remove", "a")
     #expect(error?.message == "unknown option '--remove'")
     #expect(error?.suggestion == "quake-admin watchers remove")
-  }
-
-  @Test func aHiddenCommandRunsAndIsNotShown() throws {
-    let tool = Self.tool
-    #expect(try Sample.run(tool, "complete").subcommand == ["complete"])
-    #expect(try !help("--help").contains("complete"))
-    #expect(!tool.manPage(date: "", manual: "").contains("complete"))
-    for shell in Shell.allCases {
-      #expect(!tool.completions(for: shell).contains("For programs"))
-    }
   }
 
   @Test func valuesNearAUsualOneAreDoubtful() throws {

@@ -84,9 +84,9 @@ extension TerminalTests {
 
     @Test func aTerminalIsColoured() throws {
       let terminal = try PseudoTerminal()
-      Diagnostics(tool: "q", descriptor: terminal.descriptor).error("e")
+      Diagnostics(tool: "q", term: nil, descriptor: terminal.descriptor).error("e")
       #expect(terminal.contents() == "q: \u{1B}[1;31merror:\u{1B}[0m e\r\n")
-      Diagnostics(tool: "q", noColor: "1", descriptor: terminal.descriptor).error("e")
+      Diagnostics(tool: "q", term: "dumb", descriptor: terminal.descriptor).error("e")
       #expect(terminal.contents() == "q: error: e\r\n")
     }
 
@@ -95,7 +95,7 @@ extension TerminalTests {
       let pattern = #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z quake-ingest: warning: late\n/#
       #expect(text.wholeMatch(of: pattern) != nil)
       let terminal = try PseudoTerminal()
-      Diagnostics(tool: "q", form: .log, noColor: "1", descriptor: terminal.descriptor).note("n")
+      Diagnostics(tool: "q", form: .log, term: "dumb", descriptor: terminal.descriptor).note("n")
       #expect(terminal.contents().wholeMatch(of: #/\d\d:\d\d:\d\d n\r\n/#) != nil)
     }
   }

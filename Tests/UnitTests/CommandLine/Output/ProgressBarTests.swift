@@ -39,7 +39,7 @@ extension TerminalTests {
 
     @Test func itIsDrawnAtMostTenTimesASecondAndClearsItself() throws {
       let terminal = try PseudoTerminal()
-      let diagnostics = Diagnostics(tool: "q", noColor: "1", descriptor: terminal.descriptor)
+      let diagnostics = Diagnostics(tool: "q", term: "dumb", descriptor: terminal.descriptor)
       let start = MonotonicClock.now()
       let bar = ProgressBar(
         "load", unit: .items("events"), total: 10, after: .zero, diagnostics: diagnostics)
@@ -65,7 +65,7 @@ extension TerminalTests {
         let begun = MonotonicClock.now()
         let bar = ProgressBar(
           "load", unit: .items("events"), total: 10,
-          diagnostics: Diagnostics(tool: "q", noColor: "1", descriptor: terminal.descriptor))
+          diagnostics: Diagnostics(tool: "q", term: "dumb", descriptor: terminal.descriptor))
         bar.update(done: 5)
         guard MonotonicClock.now() - begun < .seconds(1) else { return false }
         #expect(terminal.contents() == "")

@@ -37,12 +37,13 @@ import Testing
 
   @Test func onlyATerminalIsColoured() throws {
     let terminal = try PseudoTerminal()
-    #expect(Colour(for: terminal.descriptor, noColor: nil).isEnabled)
-    #expect(Colour(for: terminal.descriptor, noColor: "").isEnabled)
-    #expect(!Colour(for: terminal.descriptor, noColor: "1").isEnabled)
-    #expect(!Colour(for: terminal.descriptor, noColor: nil, term: "dumb").isEnabled)
+    #expect(Colour(for: terminal.descriptor, term: nil).isEnabled)
+    #expect(!Colour(for: terminal.descriptor, term: "dumb").isEnabled)
     let pipe = try Pipe()
-    #expect(!Colour(for: pipe.writeEnd, noColor: nil).isEnabled)
+    #expect(!Colour(for: pipe.writeEnd, term: nil).isEnabled)
+    #expect(ColourChoice(noColor: "1", force: "1") == .never)
+    #expect(ColourChoice(noColor: "", force: "1") == .always)
+    #expect(ColourChoice(noColor: "", force: "0") == .automatic)
   }
 
   @Test(arguments: [
