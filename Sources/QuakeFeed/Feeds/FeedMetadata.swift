@@ -1,5 +1,6 @@
 import CSimdjson
 public import QuakeModel
+internal import Simdjson
 
 /// The metadata of a feed. Members that are missing or invalid are nil.
 ///

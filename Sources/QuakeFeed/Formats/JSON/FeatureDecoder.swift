@@ -1,6 +1,7 @@
 import CSimdjson
 import Glibc
 import QuakeModel
+import Simdjson
 
 /// Converts a parsed GeoJSON feature in any of the three dialects, or a line of an export, to a record.
 struct FeatureDecoder {

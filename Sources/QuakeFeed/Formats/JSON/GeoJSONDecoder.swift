@@ -1,5 +1,6 @@
 import CSimdjson
 import QuakeModel
+import Simdjson
 
 /// Decodes GeoJSON, in any of the three dialects.
 final class GeoJSONDecoder: FeedDecoder {
@@ -34,7 +35,7 @@ final class GeoJSONDecoder: FeedDecoder {
     of feature: UnsafeRawBufferPointer, parser: JSONParser
   ) -> FeedFormat {
     do throws(JSONParser.SyntaxError) {
-      for member in try parser.parse(feature).members where member.isNamed("properties") {
+      for member in try parser.parseWithNaN(feature).members where member.isNamed("properties") {
         for property in member.value.members {
           if property.isNamed("unid") { return .emscJSON }
           if property.isNamed("publicID") { return .geonetJSON }

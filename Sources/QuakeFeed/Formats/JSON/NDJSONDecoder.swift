@@ -1,5 +1,6 @@
 import CSimdjson
 import QuakeModel
+import Simdjson
 
 /// Decodes an export of events, one JSON object a line.
 final class NDJSONDecoder: FeedDecoder {
@@ -33,7 +34,7 @@ final class NDJSONDecoder: FeedDecoder {
   ) throws(FeedError) -> [EventColumn] {
     let root: csj_element
     do throws(JSONParser.SyntaxError) {
-      root = try parser.parse(input.bytes(line.range))
+      root = try parser.parseWithNaN(input.bytes(line.range))
     } catch {
       throw input.error(
         line.endsWithLineBreak ? .invalidJSON : .truncated,
