@@ -40,14 +40,12 @@ package struct Deadline: Comparable, Sendable {
   /// Milliseconds on `CLOCK_MONOTONIC`.
   private let milliseconds: Int64
 
-  /// The moment `duration` from now.
   package init(after duration: Duration) {
     let (moment, overflow) = MonotonicClock.milliseconds.addingReportingOverflow(
       duration.wholeMilliseconds)
     milliseconds = overflow ? .max : moment
   }
 
-  /// The earlier deadline is the smaller.
   package static func < (left: Deadline, right: Deadline) -> Bool {
     left.milliseconds < right.milliseconds
   }
@@ -124,14 +122,12 @@ package struct Backoff {
   private let longest: Duration
   private var current: Duration
 
-  /// Pauses from `first` to `longest`.
   package init(first: Duration = .milliseconds(100), longest: Duration = .seconds(5)) {
     self.first = first
     self.longest = longest
     current = first
   }
 
-  /// Starts again with the shortest pause.
   package mutating func reset() {
     current = first
   }

@@ -45,7 +45,6 @@ package enum DetachedThread {
   }
 }
 
-/// The system refuses another thread.
 package struct ThreadError: ExplainedError {
   package let message: String
   package let hint: String? = "The limit on processes of the user or of the service may be too low."
@@ -73,7 +72,6 @@ package final class WakeEvent: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Makes it readable.
   package func raise() {
     var one: UInt64 = 1
     _ = write(descriptor, &one, 8)

@@ -54,7 +54,6 @@ package struct QuarantinedFeed {
   private let quarantine: Quarantine
   private let id: Int64
 
-  /// The stored body of import `id`.
   package init(import id: Int64, over connection: Connection) {
     quarantine = Quarantine(connection: connection)
     self.id = id

@@ -7,7 +7,6 @@ package struct SimulatorOptions: Sendable {
   package var events = 11_000
   /// How many days before the start the first events lie: 1 to 36,500.
   package var days = 30
-  /// When the catalogue begins.
   package var start = SimulationStart.now
   /// Changes a minute of wall time, on average: 0 (frozen) to 600,000.
   package var rate: Double = 60

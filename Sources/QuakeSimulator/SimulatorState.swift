@@ -2,7 +2,6 @@ import QuakeModel
 
 /// The changing catalogue and its counters. One lock guards all of it.
 struct SimulatorState: Sendable {
-  /// A document and its expiry.
   struct Cached: Sendable {
     var body: [UInt8]
     /// Milliseconds since 1970.
@@ -83,7 +82,6 @@ struct SimulatorState: Sendable {
     return fault
   }
 
-  /// Remembers a request and its answer.
   mutating func note(_ target: String, status: UInt32, now: Int64) {
     if log.count >= Self.maximumLog { log.removeFirst(Self.maximumLog / 10) }
     log.append(LoggedRequest(time: now, target: target, status: status, fault: fault))

@@ -194,7 +194,6 @@ package struct Backfill: Sendable {
   }
 }
 
-/// The files that backfills have stored.
 package struct BackfillFiles {
   /// A file as it is now.
   package struct File: Sendable, Equatable {
@@ -202,7 +201,6 @@ package struct BackfillFiles {
     package let path: String
     /// Bytes.
     package let size: Int64
-    /// When it was last modified.
     package let modified: Timestamp
 
     package init(path: String, size: Int64, modified: Timestamp) {

@@ -26,7 +26,6 @@ package struct BackfillWindows {
     self.connection = connection
   }
 
-  /// The windows of `backfill`.
   package init(of backfill: Backfill, over connection: Connection) {
     self.init(backfill: backfill.id, connection: connection)
   }
@@ -192,9 +191,7 @@ package struct BackfillWindow: Sendable, Equatable {
   package enum Step: Sendable, Equatable {
     /// Ask the service for the number of its events.
     case count
-    /// Split it into halves.
     case cut
-    /// Fetch its events.
     case fetch
   }
 

@@ -131,10 +131,8 @@ package enum FeedControl {
 package struct FeedPause: Sendable, Equatable {
   /// The database role that paused it.
   package let role: String
-  /// When.
   package let since: Timestamp
 
-  /// A pause by `role`.
   package init(by role: String, since: Timestamp) {
     self.role = role
     self.since = since

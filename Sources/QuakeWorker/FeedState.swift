@@ -29,7 +29,6 @@ package struct FeedState: Sendable {
   /// The state of a feed that was never polled.
   package init() {}
 
-  /// The times of a feed's polls.
   package struct Times: Sendable {
     /// Time between two polls.
     package var every: Duration

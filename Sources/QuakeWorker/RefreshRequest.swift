@@ -2,17 +2,13 @@ internal import Basics
 package import Postgres
 package import QuakeModel
 
-/// The outcome of a requested poll.
 package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
-  /// The snapshot was imported.
   case imported
-  /// The feed was not modified.
   case notModified = "not_modified"
   /// The snapshot could not be imported.
   case badData = "bad_data"
   /// The feed could not be fetched.
   case unavailable
-  /// It failed otherwise.
   case failed
 }
 
@@ -33,7 +29,6 @@ package struct RefreshRequest: Sendable {
     package var seen, inserted, updated: Int64?
     /// The token of the import's transaction; nil if no event changed.
     package var token: ChangeToken?
-    /// The error of a failed poll.
     package var error: String?
   }
 
@@ -140,7 +135,6 @@ package enum RefreshQueue {
     /// The error of a failed poll; else nil.
     package var error: String?
 
-    /// An answer of the given parts.
     package init(_ outcome: RefreshOutcome, report: ImportReport? = nil, error: String? = nil) {
       self.outcome = outcome
       self.report = report

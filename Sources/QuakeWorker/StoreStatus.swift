@@ -49,7 +49,6 @@ package struct StoreStatus: Sendable {
     package var finishedAt: Timestamp?
     /// Records in the feed.
     package var seen: Int64
-    /// Events that were new.
     package var inserted: Int64
     /// Events whose contents differed.
     package var updated: Int64

@@ -3,7 +3,6 @@ package import Glibc
 
 /// libcurl, which is loaded when something first needs it.
 package enum Curl {
-  /// Why a request cannot be made.
   package enum Problem: Error {
     /// The library is missing; the system's loader gives the reason.
     case notLoaded(String)
@@ -28,7 +27,6 @@ package enum Curl {
   private static let problem: Problem? =
     quake_curl_load().map { .notLoaded(String(cString: $0)) }
 
-  /// Loads libcurl, if nothing has before.
   package static func load() throws(Problem) {
     if let problem { throw problem }
   }
@@ -78,7 +76,6 @@ package final class CurlLoop {
 
   func remove(_ easy: UnsafeMutableRawPointer) { quake_curl_loop_remove(handle, easy) }
 
-  /// Runs the transfers without waiting.
   package func run() {
     guard let handle else { return }
     quake_curl_loop_run(handle)

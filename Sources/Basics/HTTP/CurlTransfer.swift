@@ -3,7 +3,6 @@ internal import Glibc
 
 /// Takes what a transfer receives, and decides where it may connect.
 package protocol CurlReceiver: AnyObject {
-  /// Takes a line of the head.
   func receive(header line: UnsafeRawBufferPointer)
   /// Takes the next bytes of the body, at most 16 KiB.
   func receive(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt
@@ -27,7 +26,6 @@ package final class CurlTransfer {
     case taken
     /// They come again after `resume`.
     case paused
-    /// The transfer ends.
     case refused
   }
 
@@ -50,9 +48,7 @@ package final class CurlTransfer {
     }
   }
 
-  /// Why a transfer failed.
   package struct Failure {
-    /// What can be said about it.
     package enum Kind {
       case url, truncated, timeout, redirects, certificate, name, head, other
     }
@@ -73,7 +69,6 @@ package final class CurlTransfer {
   /// CURL_SOCKET_BAD, a macro that Swift does not import.
   private static let noSocket: curl_socket_t = -1
 
-  /// The owner of the transfer.
   package weak var receiver: (any CurlReceiver)?
   private let loop: CurlLoop
   private let easy: UnsafeMutableRawPointer

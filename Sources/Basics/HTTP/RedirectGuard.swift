@@ -5,13 +5,11 @@ internal import Glibc
 /// A URL from the user is always permitted. A server must not redirect to addresses that it cannot reach
 /// itself, which are nearer to this machine, or to an unencrypted connection.
 package struct RedirectGuard {
-  /// Whether every redirect is followed.
   private let trusts: Bool
   /// Whether a proxy makes the connections. The address of a connection is then that of the proxy.
   private let usesProxy: Bool
   /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
   private let kind: (String) -> AddressKind?
-  /// A URL without its secrets.
   private let shown: (String) -> String
   /// The nearest permitted kind of address; nil before the first request, which may be to any address.
   package private(set) var reach: AddressKind?

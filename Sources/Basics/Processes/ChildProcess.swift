@@ -6,7 +6,6 @@ package import SwiftOverlayShims  // where this compiler finds pid_t and the mem
 ///
 /// The child inherits no descriptors except the three standard ones, and no ignored or blocked signals.
 package struct ChildProcess: Sendable {
-  /// The environment variables of the child.
   package enum Environment: Sendable {
     /// The caller's variables, with these added or, if `nil`, removed.
     case inherited([String: String?])
@@ -16,7 +15,6 @@ package struct ChildProcess: Sendable {
 
   /// The path of the program. PATH is not searched.
   package var executable: String
-  /// The arguments after the program's name.
   package var arguments: [String]
   package var environment: Environment = .inherited([:])
   /// The folder to run in; `nil` is the caller's.
@@ -36,7 +34,6 @@ package struct ChildProcess: Sendable {
   }
 
   package enum Ending: Equatable, Sendable {
-    /// It exited with this status.
     case exited(Int32)
     case signalled(Int32)
     /// It had not ended by its timeout, and was stopped.
@@ -50,7 +47,6 @@ package struct ChildProcess: Sendable {
     /// Its standard error, or the end of it.
     package var errors: [UInt8]
 
-    /// Whether it exited with status 0.
     package var succeeded: Bool { ending == .exited(0) }
   }
 

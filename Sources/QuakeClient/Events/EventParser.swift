@@ -14,7 +14,6 @@ struct EventParser {
   /// most, each byte of which takes up to six.
   static let longest = 16 << 20
 
-  /// Adds bytes of the stream.
   mutating func append(_ more: [UInt8]) {
     if line > 0 {
       bytes.removeFirst(line)

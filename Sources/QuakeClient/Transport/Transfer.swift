@@ -59,7 +59,6 @@ final class Transfer {
     return bytes
   }
 
-  /// Whether no more bytes come.
   var hasEnded: Bool { curl.isFinished && received.isEmpty }
 
   /// Receives what has come, without waiting.
@@ -129,7 +128,6 @@ final class SilenceLimit {
   private static let shortest = Duration.seconds(60)
   private static let longest = Duration.seconds(600)
 
-  /// The limit at the moment.
   private(set) var duration = shortest
 
   /// Doubles the limit after it has passed: the server may be running but busy.

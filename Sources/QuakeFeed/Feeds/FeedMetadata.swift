@@ -21,7 +21,6 @@ public struct FeedMetadata: Sendable, Equatable {
   /// Empty metadata.
   public init() {}
 
-  /// Reads a `metadata` object.
   init(_ object: csj_element) {
     for member in object.members {
       if member.isNamed("generated") {

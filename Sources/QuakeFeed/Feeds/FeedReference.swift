@@ -9,7 +9,6 @@ public struct FeedReference: Sendable, Hashable {
     /// An `http` or `https` URL.
     case url(FeedURL)
     case file(String)
-    /// Standard input.
     case standardInput
   }
 

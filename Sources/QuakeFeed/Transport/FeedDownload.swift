@@ -7,7 +7,6 @@ public import Basics
 public final class FeedDownload {
   let transfer: HTTPTransfer
   private let spool: DownloadSpool
-  /// Whether only the headers are needed.
   private let isHeadersOnly: Bool
 
   init(_ transfer: HTTPTransfer, spool: DownloadSpool, isHeadersOnly: Bool) {

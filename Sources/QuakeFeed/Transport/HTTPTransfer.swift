@@ -26,7 +26,6 @@ final class HTTPTransfer {
   private var bufferStart = 0
   private var bufferEnd = 0
   private var isPaused = false
-  /// Whether its owner has ended it.
   private var hasEnded = false
   /// Counts the received bytes of headers and body.
   private var bytes = 0
@@ -276,7 +275,6 @@ extension HTTPTransfer {
     address.utf8.count <= FeedReference.maximumBytes ? url.leading(to: address).shown : nil
   }
 
-  /// Throws if the transfer has failed.
   func checkResult() throws(FeedError) {
     if let slowness, !curl.isFinished { throw tooSlow(slowness) }
     guard let failure = curl.failure else { return }

@@ -2,7 +2,6 @@ internal import Basics
 package import Postgres
 internal import QuakeModel
 
-/// The rejects of imports: `quake.import_reject`.
 package struct RejectStore {
   private let connection: Connection
 

@@ -267,7 +267,6 @@ package struct SnapshotLimits: Sendable {
 /// not missing.
 struct SnapshotScope {
   let scope: FeedScope
-  /// When the snapshot was generated.
   let generated: Timestamp
   /// The same for statements.
   let asOf: SQL

@@ -301,9 +301,7 @@ public indirect enum EventCondition: Hashable, Sendable {
   /// The column holds a list, with a comma before, between and after its entries, and this is an entry.
   case lists(EventColumn, String)
   case isPresent(EventColumn)
-  /// The column has no value.
   case isMissing(EventColumn)
-  /// All of these hold.
   case all([EventCondition])
   case any([EventCondition])
 
@@ -342,7 +340,6 @@ public indirect enum EventCondition: Hashable, Sendable {
     }
   }
 
-  /// Whether an event meets the condition.
   func accepts(_ event: EventRecord) -> Bool {
     switch self {
     case .atLeast(let column, let least): Self.number(column, event).map { $0 >= least } ?? false

@@ -15,7 +15,6 @@ enum SimulatedFormat: String, Sendable {
   }
 }
 
-/// Builds a whole document from events.
 struct FeedDocument {
   struct Metadata {
     /// When the document was made: milliseconds since 1970.
@@ -54,7 +53,6 @@ struct FeedDocument {
     return output
   }
 
-  /// Everything before the first feature.
   static func appendHead(_ metadata: Metadata, count: Int, to output: inout [UInt8]) {
     output.append(contentsOf: #"{"type":"FeatureCollection","metadata":"#.utf8)
     var writer = JSONWriter()

@@ -28,7 +28,6 @@ package struct FeedFileWriter: Sendable {
     self.now = now
   }
 
-  /// A writer of events before `start`.
   package init(seed: UInt64, events: Int, start: SimulationStart = .now) {
     self.init(seed: seed, events: events, now: start.instant(now: .now(), rate: 0))
   }

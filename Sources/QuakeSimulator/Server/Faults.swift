@@ -13,7 +13,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
   case garbageTimes = "garbage-times"
   /// Service unavailable, with `Retry-After`.
   case unavailable = "503"
-  /// Every second event is missing.
   case half
 }
 

@@ -115,7 +115,6 @@ struct Request: Sendable {
   }
 
   var method: Method
-  /// The path without the query, decoded.
   var path: String
   var arguments: [Argument] = []
   var ifNoneMatch: String?

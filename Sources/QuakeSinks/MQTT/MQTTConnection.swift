@@ -9,7 +9,6 @@ internal import Glibc
 /// connection's own does that, which ends with it.
 // The connecting thread has the object alone until it writes to the descriptor `connected`; afterwards the owner's thread.
 final class MQTTConnection: @unchecked Sendable {
-  /// Where and how to connect.
   struct Options: Sendable {
     var host: String
     var port: Int
@@ -46,7 +45,6 @@ final class MQTTConnection: @unchecked Sendable {
     case ended(Failure)
   }
 
-  /// A message for the broker.
   struct Publication: Hashable, Sendable {
     var topic: String
     /// Empty and retained: the broker forgets the retained message of the topic.
@@ -65,7 +63,6 @@ final class MQTTConnection: @unchecked Sendable {
   /// Readable when the thread that connects has ended.
   private let connected: Int32
   private var isConnecting = true
-  /// Why the thread could not connect.
   private var connectFailure: String?
   /// What libmosquitto said about the first error: the cause of a failed TLS handshake.
   private var explanation: String?
@@ -182,7 +179,6 @@ final class MQTTConnection: @unchecked Sendable {
     return .failure(failure)
   }
 
-  /// Whether `outcome(of:)` has an answer.
   func hasOutcome(of number: Int32) -> Bool {
     if case .ended = state { return true }
     return outcomes[number] != nil
@@ -282,7 +278,6 @@ final class MQTTConnection: @unchecked Sendable {
 
 /// libmosquitto, which is loaded when something first needs it.
 enum Mosquitto {
-  /// Why no broker can be reached.
   enum Problem: Error {
     /// The library is missing; the system's loader gives the reason.
     case notLoaded(String)

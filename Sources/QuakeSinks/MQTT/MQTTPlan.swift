@@ -25,9 +25,7 @@ package struct MQTTPlan: SinkPlan {
   package var certificateAuthorityFile: String?
   /// By default `quake-` and the consumer's name.
   package var clientID: String?
-  /// The id at the broker.
   package var client: String { clientID ?? "quake-\(consumer)" }
-  /// How long an attempt may take.
   package var timeout = Duration.seconds(30)
   /// The prefix of Home Assistant's discovery topics; nil: Home Assistant is not told.
   package var discoveryPrefix: String?
@@ -124,7 +122,6 @@ package struct MQTTCredentials: Hashable, Sendable {
   package static let longest = 4096
 
   package struct Invalid: Error {
-    /// What was expected instead.
     package let expected: String
   }
 
@@ -147,9 +144,7 @@ package struct MQTTAddress: Hashable, Sendable {
   package let port: Int
   package let usesTLS: Bool
 
-  /// A text that is no address.
   package struct Invalid: Error {
-    /// What was expected instead.
     package let expected: String
   }
 

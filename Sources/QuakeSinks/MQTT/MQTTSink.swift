@@ -8,7 +8,6 @@ internal import QuakeConsumers
 /// connection, or tells the broker that the client is alive: the next attempt connects again if the broker has closed it,
 /// or must have.
 final class MQTTSink: Sink {
-  /// What an attempt can do.
   enum Readiness {
     case ready(MQTTConnection)
     case connecting

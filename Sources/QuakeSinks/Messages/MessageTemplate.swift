@@ -5,7 +5,6 @@ internal import Simdjson
 
 /// A text with the values of a message in it: `M {magnitude} {place}`. `{{` and `}}` are braces.
 package struct MessageTemplate: Hashable, Sendable {
-  /// Why a text is no template.
   package struct Invalid: Error, Equatable {
     /// What is wrong with it, for the end of a sentence.
     package let problem: String
@@ -114,6 +113,5 @@ package enum MessageVariable {
     "text", "held_back",
   ]
 
-  /// The name of an environment variable.
   package static func variable(_ name: String) -> String { "QUAKE_" + name.uppercased() }
 }

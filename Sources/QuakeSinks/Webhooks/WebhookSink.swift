@@ -99,7 +99,6 @@ package struct WebhookPlan: SinkPlan {
   /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
   package var addressKind: @Sendable (String) -> AddressKind? = { AddressKind($0) }
 
-  /// The most redirects that are followed.
   static let mostRedirects = 5
 
   package init(_ url: ReceiverURL) {

@@ -248,7 +248,6 @@ struct FeatureDecoder {
 /// A feed writes the same names in the same order for each event, so the table remembers the entry at each
 /// index of the last event and compares with it first.
 struct PropertyTable {
-  /// How a member's value is read.
   enum Reading {
     case text
     case number
@@ -259,7 +258,6 @@ struct PropertyTable {
     case iso8601
     /// The event's identifier: stored unchanged as `net_code`, and with the dialect's prefix as `code`.
     case identifier
-    /// An EMSC event type, translated.
     case emscEventType
 
     /// How an export writes the values of this kind.

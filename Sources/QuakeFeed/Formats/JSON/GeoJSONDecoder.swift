@@ -14,7 +14,6 @@ final class GeoJSONDecoder: FeedDecoder {
   /// The first feature, which is read early to recognise the dialect.
   private var pending: FeatureSplitter.Feature?
 
-  /// Reads from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {

@@ -13,7 +13,6 @@ final class NDJSONDecoder: FeedDecoder {
   /// The first line, which is read early for its columns.
   private var pending: LineReader.Line?
 
-  /// Reads from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {

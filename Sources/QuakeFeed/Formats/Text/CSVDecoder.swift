@@ -33,7 +33,6 @@ final class CSVDecoder: FeedDecoder {
   private let region: EventFilter.BoundingBox?
   private var scratch: [UInt8] = []
 
-  /// Reads the header, from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
@@ -154,7 +153,6 @@ final class CSVRowReader {
   private var position: Int
   private var line = 1
 
-  /// Reads rows from `position` on.
   init(input: InputBuffer, position: Int, maximumRowBytes: Int) {
     self.input = input
     self.position = position

@@ -41,7 +41,6 @@ final class FDSNTextDecoder: FeedDecoder {
   private var publicID: PublicID?
   private var publicIDs = PublicIDCheck()
 
-  /// Reads the header, from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
@@ -296,7 +295,6 @@ final class FDSNRowReader {
   /// Whether spaces around a field do not belong to it.
   var trimsFields = true
 
-  /// Reads rows from `position` on.
   init(input: InputBuffer, position: Int, maximumRowBytes: Int) {
     self.input = input
     lines = LineReader(

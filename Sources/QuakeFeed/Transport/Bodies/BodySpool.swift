@@ -163,7 +163,6 @@ final class DownloadSpool {
   private let limit: Int
   private(set) var count = 0
   private var file: Int32 = -1
-  /// Why the body cannot be kept.
   private(set) var failure: FeedError?
 
   /// - Parameters:
