@@ -1,7 +1,8 @@
 public import Basics
 public import QuakeModel
 
-/// An HTTP response whose headers have arrived and whose body can be read.
+/// An HTTP response whose headers have arrived and whose body can be read. Reads wait for the network, within the limits of
+/// `FeedClient.Options`, if the body was not downloaded. Release it to cancel the transfer.
 public struct FeedResponse {
   /// 200; 204 (the FDSN services' "no data": an empty result, with nothing in `body`); or 304.
   public let status: Int
@@ -26,7 +27,6 @@ public struct FeedResponse {
   public let spool: BodySpool?
   /// How near to this machine a URL in this answer may be.
   public let reach: AddressKind
-  private let transfer: HTTPTransfer
   /// How far the body has been read, if it was not downloaded before.
   public let measure: MeasuredSource?
 
@@ -44,18 +44,13 @@ public struct FeedResponse {
     retryAfter = headers.retryAfter(now: now)
     effectiveURL = transfer.effectiveURL
     newAddress = transfer.newAddress
-    if let spool {
-      measure = nil
-      body = DecompressingSource(
-        spool, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
-    } else {
-      let measure = MeasuredSource(
-        HTTPSource(transfer), size: headers.value("content-length").flatMap { Int64($0) })
-      self.measure = measure
-      body = DecompressingSource(
-        measure, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
-    }
-    self.transfer = transfer
+    let measure =
+      spool == nil
+      ? MeasuredSource(transfer, size: headers.value("content-length").flatMap { Int64($0) }) : nil
+    self.measure = measure
+    let received: (any ByteSource)? = spool ?? measure
+    body = DecompressingSource(
+      received ?? transfer, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
   }
 
   /// The `ETag` header, as it was.
