@@ -103,8 +103,7 @@ final class XMLEventDecoder: FeedDecoder {
         ? Rejection("The document does not contain the event's origin.")
         : Rejection("The event has no origin, so that its time and place are missing.", of: .time)
     }
-    try FieldCheck.checkComplete(
-      record, strict: options.strict, region: options.expectedRegion)
+    try FieldCheck.checkComplete(record, options)
     return identity.publicID
   }
 

@@ -8,8 +8,7 @@ struct FeatureDecoder {
   let format: FeedFormat
   private let source: [UInt8]
   private let codePrefix: [UInt8]
-  private let strict: Bool
-  private let region: EventFilter.BoundingBox?
+  private let options: FeedReader.Options
   private var table: PropertyTable
   private var scratch: [UInt8] = []
   /// The columns of the object that is being read, one bit each.
@@ -19,8 +18,7 @@ struct FeatureDecoder {
 
   init(format: FeedFormat, options: FeedReader.Options) {
     self.format = format
-    strict = options.strict
-    region = options.expectedRegion
+    self.options = options
     source = Array((format.centre?.name ?? "").utf8)
     codePrefix = Array((format.centre?.codePrefix ?? "").utf8)
     table = PropertyTable(format.properties)
@@ -60,7 +58,7 @@ struct FeatureDecoder {
     guard seen == lineColumns else {
       throw Rejection("The line has a member that the first line lacks.")
     }
-    try FieldCheck.checkComplete(record, strict: strict, region: region)
+    try FieldCheck.checkComplete(record, options)
   }
 
   /// Fills `record`, which must be empty. Throws if the event is invalid.
@@ -94,7 +92,7 @@ struct FeatureDecoder {
     if format == .usgsGeoJSON, !record.has(.source) {
       record.setInferredSource(scratch: &scratch)
     }
-    try FieldCheck.checkComplete(record, strict: strict, region: region)
+    try FieldCheck.checkComplete(record, options)
   }
 
   private mutating func readProperties(
