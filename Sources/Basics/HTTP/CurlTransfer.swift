@@ -83,9 +83,9 @@ package final class CurlTransfer {
   private var headFault: String?
 
   /// Prepares a request; `begin` adds it to the loop.
-  package init(_ url: String, options: Options, loop: CurlLoop) throws(Curl.Problem) {
+  package init(_ url: String, options: Options, loop: CurlLoop) throws(LibraryProblem) {
     try Curl.load()
-    guard let easy = quake_curl_begin() else { throw .noMemory }
+    guard let easy = quake_curl_begin() else { throw Curl.noMemory }
     self.loop = loop
     self.easy = easy
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -95,7 +95,7 @@ package final class CurlTransfer {
     for field in options.headers { headers = quake_curl_list_append(headers, field) }
     quake_curl_set_headers(easy, headers)
     if let body = options.body { setBody(body) }
-    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else { throw .noMemory }
+    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else { throw Curl.noMemory }
   }
 
   deinit {
@@ -106,7 +106,7 @@ package final class CurlTransfer {
   }
 
   /// Adds the transfer to its loop. Nothing is sent before the loop runs.
-  package func begin(for receiver: any CurlReceiver) throws(Curl.Problem) {
+  package func begin(for receiver: any CurlReceiver) throws(LibraryProblem) {
     self.receiver = receiver
     try loop.add(easy)
     isRunning = true

@@ -81,7 +81,7 @@ final class HTTPTransfer {
       ] + conditions
     request.maximumRedirects = options.maximumRedirects
     request.certificateAuthorityFile = options.certificateAuthorityFile
-    do throws(Curl.Problem) {
+    do throws(LibraryProblem) {
       curl = try CurlTransfer(url.text, options: request, loop: loop)
       buffer = .allocate(byteCount: file == nil ? Self.bufferCapacity : 0, alignment: 16)
       try curl.begin(for: self)

@@ -1,13 +1,11 @@
 internal import Basics
 internal import CLibcurl
-internal import CLinux
-internal import Glibc
 
 /// A connection to an MQTT broker, from the beginning to its end; another one follows with a new object.
 ///
 /// All calls are made on one thread, and none waits. Resolving a name and connecting wait, so a thread of the
 /// connection's own does that, which ends with it.
-// The connecting thread has the object alone until it writes to the descriptor `connected`; afterwards the owner's thread.
+// The connecting thread has the object alone until it raises `connected`; afterwards the owner's thread.
 final class MQTTConnection: @unchecked Sendable {
   struct Options: Sendable {
     var host: String
@@ -60,8 +58,8 @@ final class MQTTConnection: @unchecked Sendable {
   private(set) var received: String?
   private let options: Options
   private var client: OpaquePointer?
-  /// Readable when the thread that connects has ended.
-  private let connected: Int32
+  /// Raised when the thread that connects has ended.
+  private let connected: WakeEvent
   private var isConnecting = true
   private var connectFailure: String?
   /// What libmosquitto said about the first error: the cause of a failed TLS handshake.
@@ -70,15 +68,14 @@ final class MQTTConnection: @unchecked Sendable {
   private var awaited: Set<Int32> = []
   private var outcomes: [Int32: Failure?] = [:]
 
-  init(_ options: Options) throws(Mosquitto.Problem) {
+  init(_ options: Options) throws(LibraryProblem) {
     try Mosquitto.load()
     self.options = options
-    connected = quake_event_descriptor()
-    guard connected >= 0 else { throw .noMemory }
+    do throws(DescriptorFailure) { connected = try WakeEvent() } catch { throw Mosquitto.noMemory }
     var callbacks = Self.callbacks
     client = quake_mosquitto_begin(
       options.clientID, options.isOld, Unmanaged.passUnretained(self).toOpaque(), &callbacks)
-    guard let client else { throw .noMemory }
+    guard let client else { throw Mosquitto.noMemory }
     if let user = options.user { quake_mosquitto_set_user(client, user, options.password) }
     if options.usesTLS {
       let code = quake_mosquitto_set_tls(client, options.certificateAuthorityFile)
@@ -95,10 +92,7 @@ final class MQTTConnection: @unchecked Sendable {
     }
   }
 
-  deinit {
-    if let client { quake_mosquitto_end(client) }
-    if connected >= 0 { close(connected) }
-  }
+  deinit { if let client { quake_mosquitto_end(client) } }
 
   /// On the thread that connects, which keeps the object alive.
   private func connect() {
@@ -106,15 +100,14 @@ final class MQTTConnection: @unchecked Sendable {
     let code = quake_mosquitto_connect(
       client, options.host, Int32(options.port), Int32(Options.keepalive), &reason)
     if code != 0 { connectFailure = reason.map { String(cString: $0) } ?? "unknown error" }
-    var one: UInt64 = 1
-    _ = write(connected, &one, MemoryLayout<UInt64>.size)
+    connected.raise()
   }
 
   // MARK: - The owner's loop
 
   /// Becomes readable when `advance` has something to do.
   var descriptor: Int32 {
-    isConnecting ? connected : client.map { quake_mosquitto_socket($0) } ?? -1
+    isConnecting ? connected.descriptor : client.map { quake_mosquitto_socket($0) } ?? -1
   }
 
   /// Whether the broker's machine has been reached, so that no thread connects any more.
@@ -133,8 +126,7 @@ final class MQTTConnection: @unchecked Sendable {
   func advance() {
     guard let client else { return }
     if isConnecting {
-      var count: UInt64 = 0
-      guard read(connected, &count, MemoryLayout<UInt64>.size) > 0 else { return }
+      guard connected.lower() else { return }
       isConnecting = false
       if let connectFailure { return end(Failure(reason: explanation ?? connectFailure)) }
     }
@@ -278,32 +270,16 @@ final class MQTTConnection: @unchecked Sendable {
 
 /// libmosquitto, which is loaded when something first needs it.
 enum Mosquitto {
-  enum Problem: Error {
-    /// The library is missing; the system's loader gives the reason.
-    case notLoaded(String)
-    case noMemory
-
-    /// More about it, in a sentence.
-    var detail: String {
-      switch self {
-      case .notLoaded(let reason): "The system's loader says: \(reason)."
-      case .noMemory: "libmosquitto has no memory."
-      }
-    }
-
-    /// What to do about it, in a sentence.
-    var hint: String? {
-      guard case .notLoaded = self else { return nil }
-      return
-        "Install libmosquitto 2: libmosquitto1 on Debian and Ubuntu, mosquitto on Fedora."
-    }
-  }
+  static let noMemory = LibraryProblem(detail: "libmosquitto has no memory.")
 
   /// Nil if libmosquitto can be used. The initialisation of a Swift global is thread-safe.
-  private static let problem: Problem? =
-    quake_mosquitto_load().map { .notLoaded(String(cString: $0)) }
+  private static let problem: LibraryProblem? = quake_mosquitto_load().map {
+    LibraryProblem(
+      loader: $0,
+      hint: "Install libmosquitto 2: libmosquitto1 on Debian and Ubuntu, mosquitto on Fedora.")
+  }
 
-  static func load() throws(Problem) {
+  static func load() throws(LibraryProblem) {
     if let problem { throw problem }
   }
 }

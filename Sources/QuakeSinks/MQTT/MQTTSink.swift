@@ -62,7 +62,7 @@ final class MQTTSink: Sink {
     isProven = false
     announcement = nil
     shown = nil
-    do throws(Mosquitto.Problem) {
+    do throws(LibraryProblem) {
       connection = try MQTTConnection(plan.connectionOptions(isOld: isOld))
     } catch {
       let text = [error.detail, error.hint].compactMap { $0 }.joined(separator: " ")
@@ -166,10 +166,9 @@ final class MQTTSink: Sink {
   }
 }
 
-/// How long a sink waits before it connects again: 1 s, 2 s and so on up to a minute, each at random between half of
-/// it and all, so that many consumers do not connect at once.
+/// How long a sink waits before it connects again.
 struct ReconnectPause {
-  private var count = 0
+  private var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
   private var end: Deadline?
 
   /// Nil if it is over.
@@ -178,11 +177,7 @@ struct ReconnectPause {
     return .milliseconds(Int(end.pollTimeout))
   }
 
-  mutating func extend() {
-    let longest = min(60_000, 1000 << min(count, 6))
-    end = Deadline(after: .milliseconds(Int.random(in: longest / 2...longest)))
-    count += 1
-  }
+  mutating func extend() { end = Deadline(after: backoff.next()) }
 
   mutating func reset() { self = ReconnectPause() }
 }
