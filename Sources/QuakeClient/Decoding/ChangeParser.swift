@@ -1,52 +1,32 @@
 internal import CSimdjson
-package import QuakeModel
+internal import QuakeModel
 internal import Simdjson
 
 /// Reads changes from the JSON that `JSONWriter` writes for them.
 ///
 /// The changes of a transaction follow each other, so the transaction is made once for them. Its counts are not
 /// in the JSON, and stay zero.
-package struct ChangeParser {
+struct ChangeParser {
   private let parser = JSONParser()
   private var transaction: ChangeTransaction?
 
-  package init() {}
-
-  /// The change that a text is; nil with `problem` if it is none.
-  package mutating func change(_ text: [UInt8], problem: inout String) -> Change? {
-    do throws(InvalidJSON) {
-      return try change(try ChangeForm(text, parser))
-    } catch {
-      problem = error.problem
-      return nil
-    }
-  }
-
-  /// The event of a snapshot that a text is, with its token and position; nil with `problem` if it is none.
-  package func snapshot(
-    _ text: [UInt8], problem: inout String
-  ) -> (record: EventRecord, token: ChangeToken, position: Int64)? {
-    guard let form = form(text, problem: &problem) else { return nil }
+  /// The event of a snapshot that a text is, with its token and position.
+  func snapshot(
+    _ text: [UInt8]
+  ) throws(InvalidJSON) -> (record: EventRecord, token: ChangeToken, position: Int64) {
+    let form = try form(text)
     guard form.op == "snapshot", let token = form.token, let position = form.position,
       let record = form.new
-    else {
-      problem = "not an event of a snapshot"
-      return nil
-    }
+    else { throw InvalidJSON("not an event of a snapshot") }
     return (record, token, position)
   }
 
-  /// The object in the form of a change that a text is; nil with `problem` if it is none.
-  func form(_ text: [UInt8], problem: inout String) -> ChangeForm? {
-    do throws(InvalidJSON) {
-      return try ChangeForm(text, parser)
-    } catch {
-      problem = error.problem
-      return nil
-    }
-  }
+  /// The object in the form of a change that a text is.
+  func form(_ text: [UInt8]) throws(InvalidJSON) -> ChangeForm { try ChangeForm(text, parser) }
 
-  private mutating func change(_ form: ChangeForm) throws(InvalidJSON) -> Change {
+  /// The change that a text is.
+  mutating func change(_ text: [UInt8]) throws(InvalidJSON) -> Change {
+    let form = try form(text)
     guard let op = ChangeOperation(rawValue: form.op), let token = form.token,
       let position = form.position, position >= 0, let members = form.transaction
     else { throw InvalidJSON("not a change") }
