@@ -9,8 +9,6 @@ internal import Simdjson
 public struct FeedMetadata: Sendable, Equatable {
   /// When the feed was generated (`generated`, milliseconds in the feed). It orders two snapshots.
   public var generated: Timestamp?
-  /// The feed's title.
-  public var title: String?
   /// The HTTP status that the feed states.
   public var status: Int?
   /// What the feed says about an error, if it reports one.
@@ -25,8 +23,6 @@ public struct FeedMetadata: Sendable, Equatable {
     for member in object.members {
       if member.isNamed("generated") {
         generated = member.value.wholeNumber.flatMap(Timestamp.init(feedMilliseconds:))
-      } else if member.isNamed("title") {
-        title = member.value.utf8.map { String(decoding: $0, as: UTF8.self) }
       } else if member.isNamed("status") {
         status =
           member.value.wholeNumber

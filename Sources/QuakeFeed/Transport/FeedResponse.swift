@@ -17,8 +17,6 @@ public struct FeedResponse {
   public let maxAge: Int?
   /// The seconds of `Retry-After`, if any.
   public let retryAfter: Int?
-  /// The URL that answered, after redirects, without secrets.
-  public let effectiveURL: String
   /// The new address of the feed if its server redirects there for good, or to another host; without secrets.
   public let newAddress: String?
   /// The body, decompressed if it was compressed.
@@ -42,7 +40,6 @@ public struct FeedResponse {
     date = headers.date("date")
     maxAge = headers.maxAge
     retryAfter = headers.retryAfter(now: now)
-    effectiveURL = transfer.effectiveURL
     newAddress = transfer.newAddress
     let measure =
       spool == nil
@@ -53,15 +50,11 @@ public struct FeedResponse {
       received ?? transfer, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
   }
 
-  /// The `ETag` header, as it was.
-  public var etag: String? { validators.etag }
-
   /// Whether the feed has not changed since the version of the validators (304). There is no body.
   public var isNotModified: Bool { status == 304 }
 
   /// Whether the service reports that it has no data (204). There is no body.
   public var isEmpty: Bool { status == 204 }
-
 }
 
 /// The validators of the last version of a feed, so that the server need not send it again.

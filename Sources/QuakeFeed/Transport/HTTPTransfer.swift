@@ -255,9 +255,6 @@ extension HTTPTransfer: ByteSource {
     milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
   }
 
-  /// The URL that answered, after redirects, without secrets.
-  var effectiveURL: String { url.leading(to: curl.url).shown }
-
   /// The new address of the feed, without secrets: where redirects for good lead (301, 308), or where one of another kind
   /// leads to another host. Nil if the server answers at the address itself, or redirects elsewhere on its host.
   var newAddress: String? {
