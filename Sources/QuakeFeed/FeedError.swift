@@ -31,15 +31,11 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case invalidJSON
     /// The input ends before the feed does.
     case truncated
-    /// There is data after the end of the feed.
     case trailingData
     case missingFeatures
     case featuresNotArray
-    /// An event exceeds the limit of its size.
     case featureTooLarge
-    /// An event exceeds the limit of its nesting.
     case nestingTooDeep
-    /// `metadata` exceeds the limit of its size.
     case metadataTooLarge
     /// A CSV header that lacks a required column, or has one twice.
     case csvHeader

@@ -197,7 +197,6 @@ struct ImportRun<Source: ImportSource> {
     return total
   }
 
-  /// Imports the records after the first ones.
   private mutating func importRest(
     _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
     _ commits: ImportPlan.Commits

@@ -212,7 +212,6 @@ package struct BackfillFiles {
 
   private let connection: Connection
 
-  /// The files that a database has stored.
   package init(over connection: Connection) {
     self.connection = connection
   }

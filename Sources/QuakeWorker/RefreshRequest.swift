@@ -14,7 +14,6 @@ package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
 
 /// A request to poll feeds now, from the side of the client that makes it.
 package struct RefreshRequest: Sendable {
-  /// The status of the request for one feed.
   package struct Status: Sendable {
     package var feed: String
     /// Whether a worker polls it at all.

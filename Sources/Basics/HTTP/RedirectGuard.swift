@@ -5,11 +5,13 @@ internal import Glibc
 /// A URL from the user is always permitted. A server must not redirect to addresses that it cannot reach
 /// itself, which are nearer to this machine, or to an unencrypted connection.
 package struct RedirectGuard {
+  /// Whether every redirect is followed.
   private let trusts: Bool
   /// Whether a proxy makes the connections. The address of a connection is then that of the proxy.
   private let usesProxy: Bool
   /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
   private let kind: (String) -> AddressKind?
+  /// A URL without its secrets.
   private let shown: (String) -> String
   /// The nearest permitted kind of address; nil before the first request, which may be to any address.
   package private(set) var reach: AddressKind?
@@ -17,12 +19,7 @@ package struct RedirectGuard {
   /// The reason for which a request was refused.
   package private(set) var refusal: String?
 
-  /// - Parameters:
-  ///   - trusts: Whether every redirect is followed.
-  ///   - usesProxy: Whether a proxy makes the connections.
-  ///   - reach: The nearest permitted kind of address for the first request; nil for no limit.
-  ///   - kind: Determines the kind of an address.
-  ///   - shown: Makes the text of a URL for messages, without its secrets.
+  /// - Parameter reach: The nearest permitted kind of address for the first request; nil for no limit.
   package init(
     trusts: Bool, usesProxy: Bool, reach: AddressKind?, kind: @escaping (String) -> AddressKind?,
     shown: @escaping (String) -> String

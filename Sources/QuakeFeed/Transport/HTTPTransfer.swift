@@ -167,7 +167,6 @@ extension HTTPTransfer {
 // MARK: - What the reader calls
 
 extension HTTPTransfer: ByteSource {
-  /// Waits for the headers of the final response.
   func waitForHeaders() throws(FeedError) {
     try drive { $0.headers.isComplete || $0.bufferEnd > $0.bufferStart }
     if !headers.isComplete { try checkResult() }

@@ -20,7 +20,6 @@ final class XMLEventDecoder: FeedDecoder {
   private var isFirst: Bool
   private var publicIDs = PublicIDCheck()
 
-  /// Reads the first event, from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {

@@ -37,7 +37,6 @@ struct ImportMerge {
     batch.duplicate = Int64(try connection.execute(ImportStatements.removeDuplicates).affectedRows)
   }
 
-  /// Merges the records that are new or different.
   func merge(_ batch: inout ImportReport) throws {
     let (isLate, hasWithdrawn, hasSuperseded) = try connection.row(
       ImportStatements.state(asOf: generated), as: (Bool, Bool, Bool).self)

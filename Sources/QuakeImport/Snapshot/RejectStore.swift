@@ -8,7 +8,6 @@ package struct RejectStore {
   /// The number of rows that one statement deletes.
   private static let batchSize: Int64 = 1000
 
-  /// The rejects in the database of `connection`.
   package init(connection: Connection) {
     self.connection = connection
   }

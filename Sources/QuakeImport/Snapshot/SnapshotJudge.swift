@@ -29,7 +29,6 @@ struct SnapshotJudge {
     var seen: Int64 { usable + rejected }
   }
 
-  /// The staged records compared with the store.
   private struct Comparison {
     var expected: Int64 = 0
     var missing: Int64 = 0

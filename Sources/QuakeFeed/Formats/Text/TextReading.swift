@@ -49,7 +49,6 @@ enum TextReading {
     try text.withRawBytes { bytes throws(Rejection) in try set(bytes, column, in: &record) }
   }
 
-  /// The reason for which a value is rejected.
   static func wrong(
     _ column: EventColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
