@@ -144,7 +144,7 @@ let package = Package(
       name: "QuakeSinks",
       dependencies: [
         "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "Simdjson",
-        "CLibcrypto", "CLibcurl", "CLinux",
+        "CLibcrypto", "CLibcurl",
       ],
       swiftSettings: unoptimisedInTests),
     // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.

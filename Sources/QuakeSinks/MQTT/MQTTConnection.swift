@@ -7,24 +7,9 @@ internal import CLibcurl
 /// connection's own does that, which ends with it.
 // The connecting thread has the object alone until it raises `connected`; afterwards the owner's thread.
 final class MQTTConnection: @unchecked Sendable {
-  struct Options: Sendable {
-    var host: String
-    var port: Int
-    var usesTLS = false
-    /// A PEM file with the certificate authorities to trust instead of the system's.
-    var certificateAuthorityFile: String?
-    var user: String?
-    var password: String?
-    /// The broker ends an older connection with the same one.
-    var clientID: String
-    /// After how many seconds of silence the client proves that it is alive. After half as many more, the broker ends the
-    /// connection.
-    static let keepalive = 60
-    /// Whether to speak MQTT 3.1.1, in which a broker cannot reject a message.
-    var isOld = false
-    /// A topic whose retained message the client reads.
-    var followedTopic: String?
-  }
+  /// After how many seconds of silence the client proves that it is alive. After half as many more, the broker ends the
+  /// connection.
+  static let keepalive = 60
 
   /// Why a connection has ended, or why a message was not taken.
   struct Failure: Error, Hashable, Sendable {
@@ -54,9 +39,11 @@ final class MQTTConnection: @unchecked Sendable {
   }
 
   private(set) var state = State.connecting
-  /// The last message of the topic that the client follows.
+  /// The message that the broker retains for Home Assistant's sensor.
   private(set) var received: String?
-  private let options: Options
+  private let plan: MQTTPlan
+  /// Whether to speak MQTT 3.1.1, in which a broker cannot reject a message.
+  private let isOld: Bool
   private var client: OpaquePointer?
   /// Raised when the thread that connects has ended.
   private let connected: WakeEvent
@@ -68,19 +55,22 @@ final class MQTTConnection: @unchecked Sendable {
   private var awaited: Set<Int32> = []
   private var outcomes: [Int32: Failure?] = [:]
 
-  init(_ options: Options) throws(LibraryProblem) {
+  init(_ plan: MQTTPlan, isOld: Bool) throws(LibraryProblem) {
     try Mosquitto.load()
-    self.options = options
+    self.plan = plan
+    self.isOld = isOld
     do throws(DescriptorFailure) { connected = try WakeEvent() } catch { throw Mosquitto.noMemory }
     var callbacks = Self.callbacks
     client = quake_mosquitto_begin(
-      options.clientID, options.isOld, Unmanaged.passUnretained(self).toOpaque(), &callbacks)
+      plan.client, isOld, Unmanaged.passUnretained(self).toOpaque(), &callbacks)
     guard let client else { throw Mosquitto.noMemory }
-    if let user = options.user { quake_mosquitto_set_user(client, user, options.password) }
-    if options.usesTLS {
-      let code = quake_mosquitto_set_tls(client, options.certificateAuthorityFile)
+    if let credentials = plan.credentials {
+      quake_mosquitto_set_user(client, credentials.user, credentials.password)
+    }
+    if plan.address.usesTLS {
+      let code = quake_mosquitto_set_tls(client, plan.certificateAuthorityFile)
       if code != 0 {
-        let file = options.certificateAuthorityFile ?? "of the system"
+        let file = plan.certificateAuthorityFile ?? "of the system"
         end(Failure(reason: "could not read the certificate authorities \(file)"))
         return
       }
@@ -98,7 +88,7 @@ final class MQTTConnection: @unchecked Sendable {
   private func connect() {
     var reason: UnsafePointer<CChar>?
     let code = quake_mosquitto_connect(
-      client, options.host, Int32(options.port), Int32(Options.keepalive), &reason)
+      client, plan.address.host, Int32(plan.address.port), Int32(Self.keepalive), &reason)
     if code != 0 { connectFailure = reason.map { String(cString: $0) } ?? "unknown error" }
     connected.raise()
   }
@@ -243,14 +233,16 @@ final class MQTTConnection: @unchecked Sendable {
   private func answered(_ reason: Int32, _ text: String) {
     if reason == 0 {
       state = .open
-      if let topic = options.followedTopic, let client { quake_mosquitto_follow(client, topic) }
+      if let topic = plan.homeAssistant?.stateTopic, let client {
+        quake_mosquitto_follow(client, topic)
+      }
     } else {
       // The client cannot be ended within its own callback.
       state = .ended(
         Failure(
           reason: text,
           // "Unsupported protocol version" in MQTT 5, and in the older answer.
-          needsOlderVersion: !options.isOld && (reason == 132 || reason == 1)))
+          needsOlderVersion: !isOld && (reason == 132 || reason == 1)))
     }
   }
 

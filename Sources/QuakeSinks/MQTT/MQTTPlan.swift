@@ -25,6 +25,7 @@ package struct MQTTPlan: SinkPlan {
   package var certificateAuthorityFile: String?
   /// By default `quake-` and the consumer's name.
   package var clientID: String?
+  /// The broker ends an older connection with the same id.
   package var client: String { clientID ?? "quake-\(consumer)" }
   package var timeout = Duration.seconds(30)
   /// The prefix of Home Assistant's discovery topics; nil: Home Assistant is not told.
@@ -42,18 +43,6 @@ package struct MQTTPlan: SinkPlan {
 
   var homeAssistant: HomeAssistant? {
     discoveryPrefix.map { HomeAssistant(prefix: $0, consumer: consumer) }
-  }
-
-  func connectionOptions(isOld: Bool) -> MQTTConnection.Options {
-    var options = MQTTConnection.Options(
-      host: address.host, port: address.port, clientID: client)
-    options.usesTLS = address.usesTLS
-    options.certificateAuthorityFile = certificateAuthorityFile
-    options.user = credentials?.user
-    options.password = credentials?.password
-    options.isOld = isOld
-    options.followedTopic = homeAssistant?.stateTopic
-    return options
   }
 
   /// What is published for a message, in this order.

@@ -63,7 +63,7 @@ final class MQTTSink: Sink {
     announcement = nil
     shown = nil
     do throws(LibraryProblem) {
-      connection = try MQTTConnection(plan.connectionOptions(isOld: isOld))
+      connection = try MQTTConnection(plan, isOld: isOld)
     } catch {
       let text = [error.detail, error.hint].compactMap { $0 }.joined(separator: " ")
       lose(MQTTConnection.Failure(reason: "cannot load libmosquitto. \(text)"))
@@ -147,7 +147,7 @@ final class MQTTSink: Sink {
   /// The broker has acknowledged a message.
   func prove() {
     isProven = true
-    staleAt = Deadline(after: .seconds(MQTTConnection.Options.keepalive * 3 / 2))
+    staleAt = Deadline(after: .seconds(MQTTConnection.keepalive * 3 / 2))
     pause.reset()
   }
 
