@@ -70,6 +70,8 @@ let package = Package(
       name: "CSimdjson",
       cxxSettings: [.define("SIMDJSON_EXCEPTIONS", to: "0")],  // errors are codes, not exceptions
       linkerSettings: [.linkedLibrary("simdjson")]),
+    // simdjson in Swift.
+    .target(name: "Simdjson", dependencies: ["CSimdjson"], swiftSettings: strict),
     // What Swift's Glibc module lacks.
     .target(name: "CLinux"),
 
@@ -102,7 +104,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "CExpat", "CSimdjson", "CCompression",
+        "QuakeModel", "Compression", "Basics", "Simdjson", "CExpat", "CSimdjson", "CCompression",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -141,8 +143,8 @@ let package = Package(
     .target(
       name: "QuakeSinks",
       dependencies: [
-        "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "CSimdjson",
-        "CLibcrypto", "CLibcurl", "CLinux",
+        "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "Simdjson",
+        "CLibcrypto", "CLibcurl",
       ],
       swiftSettings: unoptimisedInTests),
     // For other programs: the store with Swift concurrency. The other modules are `package`, but for its values.
@@ -155,7 +157,7 @@ let package = Package(
     // Follows the stream of changes of a server.
     .target(
       name: "QuakeClient",
-      dependencies: ["QuakeModel", "Basics", "CSimdjson"],
+      dependencies: ["QuakeModel", "Basics", "Simdjson", "CSimdjson"],
       swiftSettings: unoptimisedInTests),
     // The HTTP server: documents, streams of changes, and the services of this field.
     .target(
@@ -292,7 +294,8 @@ let package = Package(
     .testTarget(
       name: "QuakeFeedTests",
       dependencies: [
-        "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Basics", "TestSupport",
+        "QuakeFeed", "QuakeFormat", "QuakeSimulator", "QuakeModel", "Simdjson", "Basics",
+        "TestSupport",
         "CCompression",
       ],
       swiftSettings: tests),
@@ -313,7 +316,8 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
   "QuakeServer", "QuakeTool", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeQuery",
   "QuakeHistory", "QuakeFormat",
-  "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Basics",
+  "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Simdjson",
+  "Basics",
 ]
 if Context.environment["QUAKE_FUZZ"] != nil {
   package.targets.append(

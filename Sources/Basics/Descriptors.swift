@@ -99,7 +99,6 @@ package enum UnnamedFile {
   private static let O_TMPFILE = Int32(0o20_000_000) | O_DIRECTORY
 }
 
-/// What several system calls do together.
 package enum SystemCalls {
   /// Writes all of `bytes` at the position of a blocking descriptor.
   package static func write(

@@ -70,7 +70,6 @@ package enum EscapedText {
     return (word | spaces << UInt64(count * 8)).littleEndian
   }
 
-  /// A JSON string with its quotes.
   package static func quoted(_ text: String) -> String {
     var text = text
     return text.withUTF8 { utf8 in
@@ -179,7 +178,6 @@ package enum HiddenCharacter {
   }
 }
 
-/// Decodes unvalidated UTF-8.
 package enum UTF8Text {
   /// The code point that begins at a byte, and its number of bytes; nil if there is no complete character.
   package static func scalar(

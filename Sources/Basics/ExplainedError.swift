@@ -39,6 +39,5 @@ public enum ErrorCategory: Sendable, Equatable {
   /// A fault of the program or of the database.
   case `internal`
   case interrupted
-  /// Anything else.
   case failed
 }

@@ -45,7 +45,6 @@ package enum DetachedThread {
   }
 }
 
-/// The system refuses another thread.
 package struct ThreadError: ExplainedError {
   package let message: String
   package let hint: String? = "The limit on processes of the user or of the service may be too low."

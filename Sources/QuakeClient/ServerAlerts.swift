@@ -1,5 +1,7 @@
 internal import Basics
+internal import CSimdjson
 package import QuakeModel
+internal import Simdjson
 
 /// The stream of a consumer that a server tells of earthquakes: the messages that were not acknowledged, then each as it
 /// is made.
@@ -33,7 +35,7 @@ package final class ServerAlerts {
   }
 
   private let events: EventTransfer
-  private let reader = JSONReader()
+  private let parser = JSONParser()
 
   /// Begins the stream, and waits for the head of the answer.
   init(_ url: String, of address: ServerAddress, silence: SilenceLimit, wake: Int32) throws {
@@ -68,7 +70,7 @@ package final class ServerAlerts {
   // MARK: - Messages
 
   private func message(_ event: ServerSentEvent) throws(ServerError) -> Message {
-    do throws(JSONReader.Invalid) {
+    do throws(InvalidJSON) {
       guard let id = event.id, let message = try message(id, event.data) else {
         throw .init("it lacks a member")
       }
@@ -78,15 +80,16 @@ package final class ServerAlerts {
     }
   }
 
-  private func message(_ id: String, _ data: [UInt8]) throws(JSONReader.Invalid) -> Message? {
+  private func message(_ id: String, _ data: [UInt8]) throws(InvalidJSON) -> Message? {
     var texts: [String: String] = [:]
     var token: ChangeToken?
     var at: Timestamp?
     var number: Int64?
     var event: EventRecord?
     var told: EventRecord?
-    for (key, value) in try reader.object(data) {
-      switch String(decoding: key, as: UTF8.self) {
+    for member in try parser.object(data) {
+      let value = member.value
+      switch String(decoding: member.name, as: UTF8.self) {
       case "event": event = try value.event()
       case "told": told = try value.event()
       case "token": token = try value.token()

@@ -17,7 +17,6 @@ package final class ServerFollower {
   /// A parameter of the stream: a filter by its name and value.
   package typealias Parameter = (name: String, value: String)
 
-  /// Where the open stream is.
   private enum Place: Equatable {
     /// Its next event is the first one after the cursor.
     case after(HistoryCursor)

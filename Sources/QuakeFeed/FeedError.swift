@@ -14,7 +14,6 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case unknownCentre
     /// Looks like a feed's name, but there is no such feed.
     case unknownFeed
-    /// There is no such file.
     case fileNotFound
     /// A file or descriptor cannot be opened or read.
     case unreadable
@@ -32,32 +31,23 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case invalidJSON
     /// The input ends before the feed does.
     case truncated
-    /// There is data after the end of the feed.
     case trailingData
-    /// A JSON object without `features`.
     case missingFeatures
-    /// `features` is not an array.
     case featuresNotArray
-    /// An event exceeds the limit of its size.
     case featureTooLarge
-    /// An event exceeds the limit of its nesting.
     case nestingTooDeep
-    /// `metadata` exceeds the limit of its size.
     case metadataTooLarge
     /// A CSV header that lacks a required column, or has one twice.
     case csvHeader
     /// Two identifiers of events that lead to the same code.
     case ambiguousIdentifiers
-    /// XML with an error of syntax.
     case invalidXML
     /// XML with a document type declaration.
     case refusedXML
     case corruptGzip
-    /// The gzip data ends too early.
     case truncatedGzip
     /// The Zstandard data is damaged, or needs too much memory.
     case corruptZstd
-    /// The Zstandard data ends too early.
     case truncatedZstd
     /// The name could not be resolved, or the connection could not be made or was lost.
     case network
@@ -65,7 +55,6 @@ public struct FeedError: ExplainedError, Sendable, Equatable {
     case tls
     /// No connection, or no byte, within the time limit.
     case timeout
-    /// The limit of redirects is exceeded.
     case tooManyRedirects
     /// A redirect to an address that is not permitted; see `FeedClient.Options.trustsRedirects`.
     case refusedRedirect

@@ -8,7 +8,6 @@ public protocol EventWriter {
   /// How many bytes wait to be drained.
   var count: Int { get }
 
-  /// Writes what comes before the events.
   mutating func begin(_ head: DocumentHead)
 
   /// Writes an event. An event that is withdrawn or superseded is marked in a way that an import
@@ -21,7 +20,6 @@ public protocol EventWriter {
   /// write the event alone.
   mutating func event(_ event: EventRecord, revision: Int64?, others: [String])
 
-  /// Writes what comes after the events.
   mutating func end()
 
   /// Hands over what has been written, and empties the buffer.

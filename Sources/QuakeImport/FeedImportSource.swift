@@ -1,5 +1,4 @@
 internal import Basics
-import Glibc
 package import Postgres
 public import QuakeFeed
 public import QuakeModel
@@ -54,7 +53,6 @@ package struct QuarantinedFeed {
   private let quarantine: Quarantine
   private let id: Int64
 
-  /// The stored body of import `id`.
   package init(import id: Int64, over connection: Connection) {
     quarantine = Quarantine(connection: connection)
     self.id = id
@@ -64,14 +62,11 @@ package struct QuarantinedFeed {
   ///
   /// - Parameter folder: The folder of the temporary file that they are read from.
   package func open(in folder: String) throws -> (any ByteSource)? {
-    let file = try BodyFile.create(in: folder)
-    // From here on the source closes the file.
-    let source = FileDescriptorSource(
-      descriptor: file, closes: true, name: "the body of import \(id)")
-    let isKept = try quarantine.withBody(of: id) { try BodyFile.write($0, to: file) }
-    guard isKept else { return nil }
-    lseek(file, 0, SEEK_SET)
-    return DecompressingSource(source, name: "the body of import \(id)")
+    let name = "the body of import \(id)"
+    let file = BodyFile(in: folder)
+    let isKept = try quarantine.withBody(of: id) { file.append($0) }
+    if let failure = file.failure { throw failure }
+    return isKept ? DecompressingSource(BodySpool(file), name: name) : nil
   }
 }
 

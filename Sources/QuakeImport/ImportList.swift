@@ -14,7 +14,6 @@ package enum ImportList {
     package let format: String
     /// When the snapshot was generated; nil: unknown.
     package let generated: Timestamp?
-    /// When the import began.
     package let startedAt: Timestamp
     /// The counts; `quarantine` says why the snapshot is in quarantine.
     package let report: ImportReport

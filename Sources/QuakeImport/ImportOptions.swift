@@ -51,7 +51,6 @@ public struct ImportOptions: Sendable {
   /// Whether the import is rolled back at its end.
   public var dryRun = false
 
-  /// Options for an import of `source`.
   package init(source: String, feed: String, program: String, author: String) {
     self.source = source
     self.feed = feed

@@ -9,7 +9,6 @@ struct ImportPlan: Equatable {
     case bulk(BulkStart)
   }
 
-  /// When an import commits.
   enum Commits: Equatable {
     case onceAtTheEnd
     /// The import is several transactions, each with at most this number of records.
@@ -75,7 +74,6 @@ struct ImportPlan: Equatable {
   }
 }
 
-/// Where a bulk import begins.
 enum BulkStart: Equatable {
   /// At the first record, while the store knows no event. Ids that events claim are resolved at the end.
   case inEmptyStore

@@ -63,7 +63,6 @@ struct ImportReader<Source: ImportSource> {
     self.source = source
   }
 
-  /// Reads the next item.
   mutating func advance() throws {
     item = try source.next(into: &record)
     if case .record = item { try mixture?.add(record) }

@@ -136,7 +136,6 @@ struct ImportRun<Source: ImportSource> {
     self.callbacks = callbacks
   }
 
-  /// Imports all records of the source.
   mutating func run() throws -> ImportReport {
     // After its first record a source knows its columns. A source that cannot be read never reaches the
     // database.
@@ -198,7 +197,6 @@ struct ImportRun<Source: ImportSource> {
     return total
   }
 
-  /// Imports the records after the first ones.
   private mutating func importRest(
     _ row: ImportRecord, over connections: [Connection], _ total: inout ImportReport,
     _ commits: ImportPlan.Commits

@@ -2,7 +2,6 @@ import QuakeModel
 
 /// The changing catalogue and its counters. One lock guards all of it.
 struct SimulatorState: Sendable {
-  /// A document and its expiry.
   struct Cached: Sendable {
     var body: [UInt8]
     /// Milliseconds since 1970.

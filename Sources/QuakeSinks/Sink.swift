@@ -48,7 +48,6 @@ package enum DeliveryOutcome: Sendable {
   case ended(any Error)
 }
 
-/// Why a delivery failed.
 package struct DeliveryFailure: Hashable, Sendable {
   /// The most bytes of a reason, which is stored with the message.
   package static let longestReason = 1024

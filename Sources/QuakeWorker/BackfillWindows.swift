@@ -189,7 +189,6 @@ package struct BackfillWindow: Sendable, Equatable {
   package enum Step: Sendable, Equatable {
     /// Ask the service for the number of its events.
     case count
-    /// Split it into halves.
     case cut
     case fetch
   }

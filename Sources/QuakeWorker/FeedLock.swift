@@ -14,7 +14,6 @@ package enum FeedLock {
     package let condition: Condition
   }
 
-  /// The condition of a session that polls a feed.
   package enum Condition: Sendable, Equatable {
     /// It is working, or has recently sent a statement.
     case alive

@@ -2,7 +2,6 @@ internal import Basics
 package import Postgres
 package import QuakeModel
 
-/// The outcome of a requested poll.
 package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
   case imported
   case notModified = "not_modified"
@@ -10,7 +9,6 @@ package enum RefreshOutcome: String, Sendable, SQLEncodable, SQLDecodable {
   case badData = "bad_data"
   /// The feed could not be fetched.
   case unavailable
-  /// It failed otherwise.
   case failed
 }
 

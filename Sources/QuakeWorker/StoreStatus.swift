@@ -81,13 +81,11 @@ package struct StoreStatus: Sendable {
   /// The server's time when the status was read.
   package var time: Timestamp
   package var feeds: [Feed]
-  /// The newest import; nil if there is none.
   package var lastImport: LastImport?
   /// Quarantined snapshots that are neither applied nor discarded.
   package var quarantined: Int64
   /// Simulated events, which never happened; nil if the role may not read events.
   package var simulatedEvents: Int64?
-  /// The newest transaction; nil if there is none.
   package var newest: Newest?
   package var watchers: [DurableCursor.Status]
   /// The used share of the server's notification queue, 0 to 1.

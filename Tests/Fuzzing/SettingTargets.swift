@@ -1,3 +1,5 @@
+import Simdjson
+
 @testable import EmbeddedPostgres
 @testable import QuakeClient
 @testable import QuakeConsumers
@@ -55,13 +57,13 @@ enum SettingTargets {
     _ = template.text(message)
     do throws(MessageTemplate.Invalid) { try template.checkJSON() } catch { return }
     let made = template.json(message)
-    // The reader takes objects alone.
+    // The parser takes objects alone.
     let object = Array("{\"a\":".utf8) + Array(made.utf8) + Array("}".utf8)
     // One level deeper than the template may be.
     guard !text.utf8.starts(with: String(repeating: "[", count: 32).utf8) else { return }
-    do throws(JSONReader.Invalid) {
-      let reader = JSONReader()
-      let count = try reader.object(object).reduce(0) { count, _ in count + 1 }
+    do throws(InvalidJSON) {
+      let parser = JSONParser()
+      let count = try parser.object(object).reduce(0) { count, _ in count + 1 }
       require(count == 1, "the JSON is one value: \(made)")
     } catch {
       require(error.problem.contains("depth"), "it is JSON: \(made): \(error.problem)")

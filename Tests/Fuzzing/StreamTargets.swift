@@ -103,9 +103,8 @@ enum StreamTargets {
       json.change(change) { _ in }
       let text = json.take()
       var parser = ChangeParser()
-      var problem = ""
-      guard let read = parser.change(text, problem: &problem) else {
-        return require(false, "a change that was written is read: \(problem)")
+      guard let read = try? parser.change(text) else {
+        return require(false, "a change that was written is read")
       }
       json.change(read) { _ in }
       let again = json.take()

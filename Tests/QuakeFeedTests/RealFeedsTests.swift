@@ -105,7 +105,6 @@ struct RealFeedsTests {
     #expect(fixture.records.allSatisfy { !$0.has(.net) && !$0.has(.netCode) })
     let hour = try RealFeeds.contents("usgs/usgs_all_hour_2022-03-15T1024Z.geojson")
     #expect(hour.metadata.generated?.microseconds == 1_647_339_870_000_000)
-    #expect(hour.metadata.title == "USGS All Earthquakes, Past Hour")
     #expect(hour.records.contains { $0.text(.place) == "4 km E of Pāhala, Hawaii" })
     let old = try RealFeeds.contents("usgs/usgs_all_hour_2013-07-20T1633Z.geojson")
     #expect(old.records.first?.text(.status) == "AUTOMATIC")

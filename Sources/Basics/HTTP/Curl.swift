@@ -1,32 +1,39 @@
 internal import CLibcurl
 package import Glibc
 
-/// libcurl, which is loaded when something first needs it.
-package enum Curl {
-  package enum Problem: Error {
-    /// The library is missing; the system's loader gives the reason.
-    case notLoaded(String)
-    case noMemory
+/// A library that is loaded when something first needs it cannot be used.
+package struct LibraryProblem: Error {
+  /// More about it, in a sentence.
+  package let detail: String
+  /// What to do about it, in a sentence; nil if the library is there.
+  package let hint: String?
 
-    package var detail: String {
-      switch self {
-      case .notLoaded(let reason): "The system's loader says: \(reason)."
-      case .noMemory: "libcurl has no memory."
-      }
-    }
-
-    package var hint: String? {
-      guard case .notLoaded = self else { return nil }
-      return "Install libcurl: package libcurl4 on Debian and Ubuntu, libcurl on Fedora."
-    }
+  package init(detail: String) {
+    self.detail = detail
+    hint = nil
   }
 
-  /// Nil if libcurl can be used. The initialisation of a Swift global is thread-safe.
-  private static let problem: Problem? =
-    quake_curl_load().map { .notLoaded(String(cString: $0)) }
+  /// The library is missing.
+  ///
+  /// - Parameter reason: What the system's loader says.
+  package init(loader reason: UnsafePointer<CChar>, hint: String) {
+    detail = "The system's loader says: \(String(cString: reason))."
+    self.hint = hint
+  }
+}
 
-  /// Loads libcurl, if nothing has before.
-  package static func load() throws(Problem) {
+/// libcurl, which is loaded when something first needs it.
+package enum Curl {
+  static let noMemory = LibraryProblem(detail: "libcurl has no memory.")
+
+  /// Nil if libcurl can be used. The initialisation of a Swift global is thread-safe.
+  private static let problem: LibraryProblem? = quake_curl_load().map {
+    LibraryProblem(
+      loader: $0,
+      hint: "Install libcurl: package libcurl4 on Debian and Ubuntu, libcurl on Fedora.")
+  }
+
+  package static func load() throws(LibraryProblem) {
     if let problem { throw problem }
   }
 
@@ -52,7 +59,7 @@ package struct CurlURL {
       defer { free(value) }
       return String(cString: value)
     }
-    do throws(Curl.Problem) { try Curl.load() } catch { return nil }
+    do throws(LibraryProblem) { try Curl.load() } catch { return nil }
     guard let scheme = part(CURLUPART_SCHEME), let host = part(CURLUPART_HOST) else { return nil }
     self.scheme = scheme
     self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
@@ -68,14 +75,15 @@ package final class CurlLoop {
 
   deinit { if let handle { quake_curl_loop_end(handle) } }
 
-  func add(_ easy: UnsafeMutableRawPointer) throws(Curl.Problem) {
+  func add(_ easy: UnsafeMutableRawPointer) throws(LibraryProblem) {
     if handle == nil { handle = quake_curl_loop_begin() }
-    guard let handle, quake_curl_loop_add(handle, easy) == CURLM_OK else { throw .noMemory }
+    guard let handle, quake_curl_loop_add(handle, easy) == CURLM_OK else {
+      throw Curl.noMemory
+    }
   }
 
   func remove(_ easy: UnsafeMutableRawPointer) { quake_curl_loop_remove(handle, easy) }
 
-  /// Runs the transfers without waiting.
   package func run() {
     guard let handle else { return }
     quake_curl_loop_run(handle)

@@ -3,7 +3,6 @@ internal import Glibc
 
 /// Takes what a transfer receives, and decides where it may connect.
 package protocol CurlReceiver: AnyObject {
-  /// Takes a line of the head.
   func receive(header line: UnsafeRawBufferPointer)
   /// Takes the next bytes of the body, at most 16 KiB.
   func receive(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt
@@ -27,7 +26,6 @@ package final class CurlTransfer {
     case taken
     /// They come again after `resume`.
     case paused
-    /// The transfer ends.
     case refused
   }
 
@@ -51,7 +49,6 @@ package final class CurlTransfer {
   }
 
   package struct Failure {
-    /// What can be said about it.
     package enum Kind {
       case url, truncated, timeout, redirects, certificate, name, head, other
     }
@@ -72,7 +69,6 @@ package final class CurlTransfer {
   /// CURL_SOCKET_BAD, a macro that Swift does not import.
   private static let noSocket: curl_socket_t = -1
 
-  /// The owner of the transfer.
   package weak var receiver: (any CurlReceiver)?
   private let loop: CurlLoop
   private let easy: UnsafeMutableRawPointer
@@ -87,9 +83,9 @@ package final class CurlTransfer {
   private var headFault: String?
 
   /// Prepares a request; `begin` adds it to the loop.
-  package init(_ url: String, options: Options, loop: CurlLoop) throws(Curl.Problem) {
+  package init(_ url: String, options: Options, loop: CurlLoop) throws(LibraryProblem) {
     try Curl.load()
-    guard let easy = quake_curl_begin() else { throw .noMemory }
+    guard let easy = quake_curl_begin() else { throw Curl.noMemory }
     self.loop = loop
     self.easy = easy
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -99,7 +95,7 @@ package final class CurlTransfer {
     for field in options.headers { headers = quake_curl_list_append(headers, field) }
     quake_curl_set_headers(easy, headers)
     if let body = options.body { setBody(body) }
-    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else { throw .noMemory }
+    guard quake_curl_set_string(easy, CURLOPT_URL, url) == CURLE_OK else { throw Curl.noMemory }
   }
 
   deinit {
@@ -110,7 +106,7 @@ package final class CurlTransfer {
   }
 
   /// Adds the transfer to its loop. Nothing is sent before the loop runs.
-  package func begin(for receiver: any CurlReceiver) throws(Curl.Problem) {
+  package func begin(for receiver: any CurlReceiver) throws(LibraryProblem) {
     self.receiver = receiver
     try loop.add(easy)
     isRunning = true

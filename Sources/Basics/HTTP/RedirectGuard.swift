@@ -19,12 +19,7 @@ package struct RedirectGuard {
   /// The reason for which a request was refused.
   package private(set) var refusal: String?
 
-  /// - Parameters:
-  ///   - trusts: Whether every redirect is followed.
-  ///   - usesProxy: Whether a proxy makes the connections.
-  ///   - reach: The nearest permitted kind of address for the first request; nil for no limit.
-  ///   - kind: Determines the kind of an address.
-  ///   - shown: Makes the text of a URL for messages, without its secrets.
+  /// - Parameter reach: The nearest permitted kind of address for the first request; nil for no limit.
   package init(
     trusts: Bool, usesProxy: Bool, reach: AddressKind?, kind: @escaping (String) -> AddressKind?,
     shown: @escaping (String) -> String

@@ -1,53 +1,35 @@
-package import QuakeModel
+internal import CSimdjson
+internal import QuakeModel
+internal import Simdjson
 
 /// Reads changes from the JSON that `JSONWriter` writes for them.
 ///
 /// The changes of a transaction follow each other, so the transaction is made once for them. Its counts are not
 /// in the JSON, and stay zero.
-package struct ChangeParser {
-  private let reader = JSONReader()
+struct ChangeParser {
+  private let parser = JSONParser()
   private var transaction: ChangeTransaction?
 
-  package init() {}
-
-  /// The change that a text is; nil with `problem` if it is none.
-  package mutating func change(_ text: [UInt8], problem: inout String) -> Change? {
-    do throws(JSONReader.Invalid) {
-      return try change(try ChangeForm(text, reader))
-    } catch {
-      problem = error.problem
-      return nil
-    }
-  }
-
-  /// The event of a snapshot that a text is, with its token and position; nil with `problem` if it is none.
-  package func snapshot(
-    _ text: [UInt8], problem: inout String
-  ) -> (record: EventRecord, token: ChangeToken, position: Int64)? {
-    guard let form = form(text, problem: &problem) else { return nil }
+  /// The event of a snapshot that a text is, with its token and position.
+  func snapshot(
+    _ text: [UInt8]
+  ) throws(InvalidJSON) -> (record: EventRecord, token: ChangeToken, position: Int64) {
+    let form = try form(text)
     guard form.op == "snapshot", let token = form.token, let position = form.position,
       let record = form.new
-    else {
-      problem = "not an event of a snapshot"
-      return nil
-    }
+    else { throw InvalidJSON("not an event of a snapshot") }
     return (record, token, position)
   }
 
-  /// The object in the form of a change that a text is; nil with `problem` if it is none.
-  func form(_ text: [UInt8], problem: inout String) -> ChangeForm? {
-    do throws(JSONReader.Invalid) {
-      return try ChangeForm(text, reader)
-    } catch {
-      problem = error.problem
-      return nil
-    }
-  }
+  /// The object in the form of a change that a text is.
+  func form(_ text: [UInt8]) throws(InvalidJSON) -> ChangeForm { try ChangeForm(text, parser) }
 
-  private mutating func change(_ form: ChangeForm) throws(JSONReader.Invalid) -> Change {
+  /// The change that a text is.
+  mutating func change(_ text: [UInt8]) throws(InvalidJSON) -> Change {
+    let form = try form(text)
     guard let op = ChangeOperation(rawValue: form.op), let token = form.token,
       let position = form.position, position >= 0, let members = form.transaction
-    else { throw JSONReader.Invalid("not a change") }
+    else { throw InvalidJSON("not a change") }
     let isComplete =
       switch op {
       case .insert: form.new != nil && form.old == nil
@@ -56,7 +38,7 @@ package struct ChangeParser {
       case .truncate: form.new == nil && form.old == nil
       }
     guard isComplete, (form.code == nil) == (op == .truncate) else {
-      throw JSONReader.Invalid("a change without its event")
+      throw InvalidJSON("a change without its event")
     }
     return Change(
       transaction: try transaction(token, members), position: position, op: op, code: form.code,
@@ -65,14 +47,15 @@ package struct ChangeParser {
 
   private mutating func transaction(
     _ token: ChangeToken, _ members: JSONMembers
-  ) throws(JSONReader.Invalid) -> ChangeTransaction {
+  ) throws(InvalidJSON) -> ChangeTransaction {
     if let transaction, transaction.token == token { return transaction }
     var texts: [String: String] = [:]
     var pid = 0
     var at: Timestamp?
     var importID: Int64?
-    for (name, value) in members {
-      let name = String(decoding: name, as: UTF8.self)
+    for member in members {
+      let name = String(decoding: member.name, as: UTF8.self)
+      let value = member.value
       switch name {
       case "author", "context", "application", "user", "client":
         texts[name] = try value.optionalString()
@@ -82,7 +65,7 @@ package struct ChangeParser {
       default: break
       }
     }
-    guard let at else { throw JSONReader.Invalid("a transaction without its time") }
+    guard let at else { throw InvalidJSON("a transaction without its time") }
     let made = ChangeTransaction(
       token: token, author: texts["author"], context: texts["context"],
       application: texts["application"], user: texts["user"] ?? "", processID: pid,
@@ -111,13 +94,14 @@ struct ChangeForm {
   private(set) var message: String?
   private(set) var detail: String?
   private(set) var hint: String?
-  /// The members of the transaction, which are valid until the reader reads another text; nil if it is null.
+  /// The members of the transaction, which are valid until another text is parsed; nil if it is null.
   private(set) var transaction: JSONMembers?
 
   /// Reads the object that a text is.
-  init(_ text: [UInt8], _ reader: JSONReader) throws(JSONReader.Invalid) {
-    for (name, value) in try reader.object(text) {
-      switch String(decoding: name, as: UTF8.self) {
+  init(_ text: [UInt8], _ parser: JSONParser) throws(InvalidJSON) {
+    for member in try parser.object(text) {
+      let value = member.value
+      switch String(decoding: member.name, as: UTF8.self) {
       case "token": token = try value.token()
       case "position": position = value.isNull ? nil : try value.integer()
       case "op": op = try value.string()
@@ -137,20 +121,20 @@ struct ChangeForm {
   }
 }
 
-extension JSONValue {
+extension csj_element {
   private static let columns: [(column: EventColumn, name: [UInt8])] =
     EventColumn.allCases.map { ($0, Array($0.name.utf8)) }
 
   /// An event: an object with a member for each column, or null. Members that are no columns are skipped.
-  func event() throws(JSONReader.Invalid) -> EventRecord? {
+  func event() throws(InvalidJSON) -> EventRecord? {
     if isNull { return nil }
     var record = EventRecord()
     // The columns come in their order.
     var expected = 0
-    for (name, value) in try object() {
-      guard let index = Self.column(name, expected: expected) else { continue }
+    for member in try object() {
+      guard let index = Self.column(member.name, expected: expected) else { continue }
       expected = index + 1
-      if !value.isNull { try value.set(Self.columns[index].column, of: &record) }
+      if !member.value.isNull { try member.value.set(Self.columns[index].column, of: &record) }
     }
     return record
   }
@@ -162,9 +146,9 @@ extension JSONValue {
 
   private func set(
     _ column: EventColumn, of record: inout EventRecord
-  ) throws(JSONReader.Invalid) {
+  ) throws(InvalidJSON) {
     switch column.kind {
-    case .text: record.set(column, utf8: try utf8())
+    case .text: record.set(column, utf8: try text())
     case .float8: record.set(column, try double())
     case .int4: record.set(column, integer: try integer(Int32.self))
     case .int2: record.set(column, integer: try integer(Int16.self))
@@ -175,23 +159,23 @@ extension JSONValue {
 
   private func integer(
     _ type: (some FixedWidthInteger).Type
-  ) throws(JSONReader.Invalid) -> Int {
+  ) throws(InvalidJSON) -> Int {
     guard let value = type.init(exactly: try integer()) else {
-      throw JSONReader.Invalid("an integer is too large for its column")
+      throw InvalidJSON("an integer is too large for its column")
     }
     return Int(value)
   }
 
-  func timestamp() throws(JSONReader.Invalid) -> Timestamp {
-    guard let value = Timestamp(written: try utf8()) else {
-      throw JSONReader.Invalid("expected a time such as 2026-01-31T12:00:00.000Z")
+  func timestamp() throws(InvalidJSON) -> Timestamp {
+    guard let value = Timestamp(written: try text()) else {
+      throw InvalidJSON("expected a time such as 2026-01-31T12:00:00.000Z")
     }
     return value
   }
 
-  func token() throws(JSONReader.Invalid) -> ChangeToken {
+  func token() throws(InvalidJSON) -> ChangeToken {
     guard let token = ChangeToken(try string()) else {
-      throw JSONReader.Invalid("expected a token such as 1042.9f3ac2d1")
+      throw InvalidJSON("expected a token such as 1042.9f3ac2d1")
     }
     return token
   }

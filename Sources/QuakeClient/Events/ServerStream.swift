@@ -60,57 +60,49 @@ struct StreamEventParser {
   private var changes = ChangeParser()
 
   mutating func read(_ event: ServerSentEvent) throws(ServerError) -> StreamEvent {
-    var problem = "it lacks a member"
-    let parsed: StreamEvent?
-    switch event.name {
-    case "", "message": parsed = change(event, &problem)
-    case "snapshot":
-      parsed = changes.snapshot(event.data, problem: &problem).map {
-        .snapshot($0.record, $0.token)
+    do throws(InvalidJSON) {
+      switch event.name {
+      case "", "message": return try change(event)
+      case "snapshot":
+        let snapshot = try changes.snapshot(event.data)
+        return .snapshot(snapshot.record, snapshot.token)
+      case "heartbeat":
+        guard let token = try changes.form(event.data).token else { throw Self.incomplete }
+        return .heartbeat(token)
+      case "reset": return try reset(event)
+      default: break
       }
-    case "heartbeat": parsed = heartbeat(event, &problem)
-    case "reset": parsed = reset(event, &problem)
-    default:
+    } catch {
       throw ServerError(
-        .badAnswer, "the server sent an event of an unknown kind, \"\(event.name)\"",
-        hint: "Check that --url names a quake-serve. If it does, use a quake-watch of its version.")
+        .badAnswer,
+        "the server sent a \(event.name.isEmpty ? "change" : event.name) that is not valid",
+        detail: "The JSON: \(error.problem).", hint: Self.hint)
     }
-    if let parsed { return parsed }
     throw ServerError(
-      .badAnswer,
-      "the server sent a \(event.name.isEmpty ? "change" : event.name) that is not valid",
-      detail: "The JSON: \(problem).",
-      hint: "Check that --url names a quake-serve. If it does, use a quake-watch of its version.")
+      .badAnswer, "the server sent an event of an unknown kind, \"\(event.name)\"",
+      hint: Self.hint)
   }
 
-  private mutating func change(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {
-    guard let change = changes.change(event.data, problem: &problem) else { return nil }
+  private static let incomplete = InvalidJSON("it lacks a member")
+  private static let hint =
+    "Check that --url names a quake-serve. If it does, use a quake-watch of its version."
+
+  private mutating func change(_ event: ServerSentEvent) throws(InvalidJSON) -> StreamEvent {
+    let change = try changes.change(event.data)
     guard let cursor = event.id.flatMap({ HistoryCursor(eventID: $0) }),
       cursor.token == change.transaction.token,
       cursor.changes == 0 || cursor.changes == change.position + 1
-    else {
-      problem = "its id is not the cursor after it"
-      return nil
-    }
+    else { throw InvalidJSON("its id is not the cursor after it") }
     return .change(change, cursor, predecessor: event.predecessor)
   }
 
-  private func heartbeat(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {
-    guard let form = changes.form(event.data, problem: &problem), let token = form.token else {
-      return nil
-    }
-    return .heartbeat(token)
-  }
-
-  private func reset(_ event: ServerSentEvent, _ problem: inout String) -> StreamEvent? {
-    guard let form = changes.form(event.data, problem: &problem), let token = form.token,
-      let after = form.after
-    else {
-      return nil
-    }
+  private func reset(_ event: ServerSentEvent) throws(InvalidJSON) -> StreamEvent {
+    let form = try changes.form(event.data)
+    guard let token = form.token, let after = form.after else { throw Self.incomplete }
     if form.reason == "snapshot" { return .beginning(token) }
-    guard let reason = StoreError.TokenProblem(rawValue: form.reason)
-    else { return nil }
+    guard let reason = StoreError.TokenProblem(rawValue: form.reason) else {
+      throw Self.incomplete
+    }
     // Servers before this member explain nothing.
     let message = form.message ?? "the history after \(after) is not available (\(form.reason))"
     return .reset(

@@ -1,4 +1,6 @@
 package import Basics
+internal import CSimdjson
+internal import Simdjson
 
 /// Interprets an answer that is not a stream.
 enum ServerAnswer {
@@ -64,10 +66,10 @@ enum ServerAnswer {
 
   /// Whether the JSON object that a body is has a member that is true.
   static func isTrue(_ name: String, of body: [UInt8]) -> Bool {
-    let reader = JSONReader()
-    do throws(JSONReader.Invalid) {
-      for (key, value) in try reader.object(body) where key.elementsEqual(name.utf8) {
-        return try value.bool()
+    let parser = JSONParser()
+    do throws(InvalidJSON) {
+      for member in try parser.object(body) where member.name.elementsEqual(name.utf8) {
+        return try member.value.bool()
       }
     } catch {}
     return false
@@ -75,11 +77,11 @@ enum ServerAnswer {
 
   /// A text in the JSON object that a body is; nil if it is none, or has no such member.
   static func member(_ name: String, of body: [UInt8]) -> String? {
-    let reader = JSONReader()
-    do throws(JSONReader.Invalid) {
+    let parser = JSONParser()
+    do throws(InvalidJSON) {
       var found: String?
-      for (key, value) in try reader.object(body) where key.elementsEqual(name.utf8) {
-        found = try value.optionalString()
+      for member in try parser.object(body) where member.name.elementsEqual(name.utf8) {
+        found = try member.value.optionalString()
       }
       return found
     } catch {

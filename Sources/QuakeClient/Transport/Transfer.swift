@@ -36,16 +36,16 @@ final class Transfer {
     request.headers = ["Accept: \(accept)", "Cache-Control: no-cache"] + address.headers
     // A redirect could lead these elsewhere; so none is followed, and `ServerAnswer` names its target.
     request.credentials = address.user.map { (user: $0, password: address.password) }
-    do throws(Curl.Problem) {
+    do throws(LibraryProblem) {
       curl = try CurlTransfer(url, options: request, loop: loop)
       try curl.begin(for: self)
     } catch {
-      guard case .notLoaded = error else {
+      guard let hint = error.hint else {
         throw ServerError(.unavailable, "could not begin a request", detail: error.detail)
       }
       throw ServerError(
         .noLibrary, "cannot follow a server, because libcurl could not be loaded",
-        detail: error.detail, hint: error.hint)
+        detail: error.detail, hint: hint)
     }
   }
 
@@ -127,7 +127,6 @@ final class SilenceLimit {
   private static let shortest = Duration.seconds(60)
   private static let longest = Duration.seconds(600)
 
-  /// The limit at the moment.
   private(set) var duration = shortest
 
   /// Doubles the limit after it has passed: the server may be running but busy.

@@ -1,5 +1,6 @@
 import CSimdjson
 public import QuakeModel
+internal import Simdjson
 
 /// The metadata of a feed. Members that are missing or invalid are nil.
 ///
@@ -8,8 +9,6 @@ public import QuakeModel
 public struct FeedMetadata: Sendable, Equatable {
   /// When the feed was generated (`generated`, milliseconds in the feed). It orders two snapshots.
   public var generated: Timestamp?
-  /// The feed's title.
-  public var title: String?
   /// The HTTP status that the feed states.
   public var status: Int?
   /// What the feed says about an error, if it reports one.
@@ -20,13 +19,10 @@ public struct FeedMetadata: Sendable, Equatable {
   /// Empty metadata.
   public init() {}
 
-  /// Reads a `metadata` object.
   init(_ object: csj_element) {
     for member in object.members {
       if member.isNamed("generated") {
         generated = member.value.wholeNumber.flatMap(Timestamp.init(feedMilliseconds:))
-      } else if member.isNamed("title") {
-        title = member.value.utf8.map { String(decoding: $0, as: UTF8.self) }
       } else if member.isNamed("status") {
         status =
           member.value.wholeNumber

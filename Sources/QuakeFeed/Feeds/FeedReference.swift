@@ -9,7 +9,6 @@ public struct FeedReference: Sendable, Hashable {
     /// An `http` or `https` URL.
     case url(FeedURL)
     case file(String)
-    /// Standard input.
     case standardInput
   }
 
@@ -34,12 +33,8 @@ public struct FeedReference: Sendable, Hashable {
   /// `.unknownFeed` for an unknown name, `.fileNotFound` for a path without a file, and `.invalidReference`
   /// for other texts.
   ///
-  /// - Parameters:
-  ///   - baseURL: The base URL of the named feeds; another one for a mirror or for tests.
-  ///   - secrets: Parts of a URL that must not be printed, in addition to those that are recognised.
-  public init(
-    _ text: String, baseURL: String = Self.usgsBaseURL, secrets: [String] = []
-  ) throws(FeedError) {
+  /// - Parameter secrets: Parts of a URL that must not be printed, in addition to those that are recognised.
+  public init(_ text: String, secrets: [String] = []) throws(FeedError) {
     guard text.utf8.count <= Self.maximumBytes else {
       throw FeedError(
         .invalidReference,
@@ -50,8 +45,7 @@ public struct FeedReference: Sendable, Hashable {
       location = .standardInput
       name = "stdin"
     } else if Self.knownNames.contains(text) {
-      let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-      location = .url(FeedURL("\(base)/\(text).geojson"))
+      location = .url(FeedURL("\(Self.usgsBaseURL)/\(text).geojson"))
       name = text
     } else if let scheme = URLText.scheme(of: text) {
       guard scheme == "http" || scheme == "https" else {

@@ -7,7 +7,6 @@ public enum FeedFormat: String, Sendable, CaseIterable {
   /// EMSC's FDSN service, `format=json`.
   case emscJSON = "emsc-json"
   case geonetJSON = "geonet-json"
-  /// USGS CSV.
   case usgsCSV = "usgs-csv"
   /// FDSN's text, of any data centre: an event service's `format=text`.
   case fdsnText = "fdsn-text"
@@ -126,9 +125,7 @@ enum EMSCEventType {
 /// The syntax of a feed, recognised by its first bytes.
 enum FeedSyntax {
   case json, csv, xml
-  /// A JSON object a line.
   case jsonLines
-  /// FDSN text.
   case text
 
   /// How many bytes are examined to describe an unsupported format.
@@ -228,7 +225,6 @@ extension FeedDecoder {
 }
 
 enum DecodedEvent {
-  /// The record has been filled.
   case record
   /// The event is invalid. The record has the values that were read before the invalid one.
   case reject(Rejection, RejectedText)

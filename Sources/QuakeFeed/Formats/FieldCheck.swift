@@ -141,7 +141,7 @@ enum FieldCheck {
   /// Checks the required columns, the region where epicentres are expected, and under the strict rule also magnitude
   /// and place. A record that says that its event was deleted needs the code alone.
   static func checkComplete(
-    _ record: EventRecord, strict: Bool, region: EventFilter.BoundingBox? = nil
+    _ record: EventRecord, _ options: FeedReader.Options
   ) throws(Rejection) {
     guard record.has(.code) else { throw Rejection("The event has no code.") }
     if record.isDeletion { return }
@@ -149,8 +149,8 @@ enum FieldCheck {
     guard record.has(.longitude), record.has(.latitude) else {
       throw Rejection("The event has no coordinates.")
     }
-    if let region, let longitude = record.longitude, let latitude = record.latitude,
-      !region.contains(longitude: longitude, latitude: latitude)
+    if let region = options.expectedRegion, let longitude = record.longitude,
+      let latitude = record.latitude, !region.contains(longitude: longitude, latitude: latitude)
     {
       throw Rejection(
         """
@@ -158,7 +158,7 @@ enum FieldCheck {
         feed is expected to have events.
         """)
     }
-    guard strict else { return }
+    guard options.strict else { return }
     guard record.has(.magnitude) else {
       throw Rejection("The event has no magnitude, which the strict rule asks for.")
     }
@@ -205,7 +205,7 @@ package enum RecordCheck {
         case .bool: if let value = record.bool(column) { checked.set(column, value) }
         }
       }
-      try FieldCheck.checkComplete(checked, strict: false)
+      try FieldCheck.checkComplete(checked, FeedReader.Options())
       record = checked
       return nil
     } catch {

@@ -6,13 +6,10 @@ public import Basics
 /// Use it only from the thread of its `FeedDownloads`.
 public final class FeedDownload {
   let transfer: HTTPTransfer
-  private let spool: DownloadSpool
-  /// Whether only the headers are needed.
   private let isHeadersOnly: Bool
 
-  init(_ transfer: HTTPTransfer, spool: DownloadSpool, isHeadersOnly: Bool) {
+  init(_ transfer: HTTPTransfer, isHeadersOnly: Bool) {
     self.transfer = transfer
-    self.spool = spool
     self.isHeadersOnly = isHeadersOnly
   }
 
@@ -32,14 +29,13 @@ public final class FeedDownload {
   public func response() throws(FeedError) -> FeedResponse {
     transfer.end()
     if !transfer.headers.isComplete { try transfer.checkResult() }
-    guard transfer.headers.status == 200, !isHeadersOnly else {
+    guard transfer.headers.status == 200, !isHeadersOnly, let file = transfer.file else {
       return try FeedClient.response(transfer)
     }
-    if let failure = spool.failure { throw failure }
+    if let failure = file.failure { throw failure }
     var failure: FeedError?
     do throws(FeedError) { try transfer.checkResult() } catch { failure = error }
-    let body = BodySpool(keeping: try spool.release(), end: failure)
-    return try FeedClient.response(transfer, spool: body)
+    return try FeedClient.response(transfer, spool: BodySpool(file, end: failure))
   }
 }
 
@@ -82,10 +78,10 @@ public final class FeedDownloads {
     headersOnly: Bool = false, options own: FeedClient.Options? = nil
   ) throws(FeedError) -> FeedDownload {
     let options = own ?? options
-    let spool = DownloadSpool(in: folder, limit: options.maximumBodyBytes)
     let transfer = try HTTPTransfer(
-      url: url, validators: validators, options: options, loop: loop, reach: reach, spool: spool)
-    let download = FeedDownload(transfer, spool: spool, isHeadersOnly: headersOnly)
+      url: url, validators: validators, options: options, loop: loop, reach: reach,
+      storesIn: folder)
+    let download = FeedDownload(transfer, isHeadersOnly: headersOnly)
     count(atMost: Self.mostBetweenCalls)
     running.append(download)
     return download
@@ -125,23 +121,5 @@ public final class FeedDownloads {
     let passed = limit.map { min(now - counted, $0) } ?? now - counted
     for download in running { download.transfer.count(Int(passed / .nanoseconds(1))) }
     counted = now
-  }
-}
-
-/// The body of an HTTP response as it is received.
-///
-/// It keeps its transfer and the client's connections alive; release it to cancel the transfer. Reads wait
-/// for the network, within the limits of `FeedClient.Options`.
-public final class HTTPSource: ByteSource {
-  private let transfer: HTTPTransfer
-
-  init(_ transfer: HTTPTransfer) {
-    self.transfer = transfer
-  }
-
-  /// Reads the next bytes; 0 at the body's end. A body shorter than its `Content-Length` throws
-  /// `.truncatedTransfer`.
-  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
-    try transfer.read(into: buffer)
   }
 }

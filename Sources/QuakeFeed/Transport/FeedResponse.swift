@@ -1,7 +1,8 @@
 public import Basics
 public import QuakeModel
 
-/// An HTTP response whose headers have arrived and whose body can be read.
+/// An HTTP response whose headers have arrived and whose body can be read. Reads wait for the network, within the limits of
+/// `FeedClient.Options`, if the body was not downloaded. Release it to cancel the transfer.
 public struct FeedResponse {
   /// 200; 204 (the FDSN services' "no data": an empty result, with nothing in `body`); or 304.
   public let status: Int
@@ -16,8 +17,6 @@ public struct FeedResponse {
   public let maxAge: Int?
   /// The seconds of `Retry-After`, if any.
   public let retryAfter: Int?
-  /// The URL that answered, after redirects, without secrets.
-  public let effectiveURL: String
   /// The new address of the feed if its server redirects there for good, or to another host; without secrets.
   public let newAddress: String?
   /// The body, decompressed if it was compressed.
@@ -26,7 +25,6 @@ public struct FeedResponse {
   public let spool: BodySpool?
   /// How near to this machine a URL in this answer may be.
   public let reach: AddressKind
-  private let transfer: HTTPTransfer
   /// How far the body has been read, if it was not downloaded before.
   public let measure: MeasuredSource?
 
@@ -42,31 +40,21 @@ public struct FeedResponse {
     date = headers.date("date")
     maxAge = headers.maxAge
     retryAfter = headers.retryAfter(now: now)
-    effectiveURL = transfer.effectiveURL
     newAddress = transfer.newAddress
-    if let spool {
-      measure = nil
-      body = DecompressingSource(
-        spool, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
-    } else {
-      let measure = MeasuredSource(
-        HTTPSource(transfer), size: headers.value("content-length").flatMap { Int64($0) })
-      self.measure = measure
-      body = DecompressingSource(
-        measure, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
-    }
-    self.transfer = transfer
+    let measure =
+      spool == nil
+      ? MeasuredSource(transfer, size: headers.value("content-length").flatMap { Int64($0) }) : nil
+    self.measure = measure
+    let received: (any ByteSource)? = spool ?? measure
+    body = DecompressingSource(
+      received ?? transfer, name: "\"\(transfer.name)\"", limit: transfer.maximumBodyBytes)
   }
-
-  /// The `ETag` header, as it was.
-  public var etag: String? { validators.etag }
 
   /// Whether the feed has not changed since the version of the validators (304). There is no body.
   public var isNotModified: Bool { status == 304 }
 
   /// Whether the service reports that it has no data (204). There is no body.
   public var isEmpty: Bool { status == 204 }
-
 }
 
 /// The validators of the last version of a feed, so that the server need not send it again.

@@ -4,9 +4,11 @@ import QuakeModel
 
 /// One HTTP request and its response. Its reader drives it, or `FeedDownloads`, together with others.
 ///
-/// For a reader, libcurl runs only within `open` and `read`. Its callbacks fill a buffer of fixed size and
+/// For a reader, libcurl runs only within `waitForHeaders` and `read`. Its callbacks fill a buffer of fixed size and
 /// pause the transfer when it is full, so that a slow reader slows down only the server. For a download, they
 /// write to a file.
+///
+/// It ends, and with it its connection if no other transfer needs that, when it is released.
 final class HTTPTransfer {
   private static let bufferCapacity = 64 * 1024
   private static let waitMilliseconds = 250
@@ -20,13 +22,12 @@ final class HTTPTransfer {
   private let curl: CurlTransfer
   /// Whether the request has a condition, so that the server may answer that nothing has changed.
   let isConditional: Bool
-  /// The spool for the body; nil to use the buffer.
-  private let spool: DownloadSpool?
+  /// The file for the body; nil to use the buffer.
+  let file: BodyFile?
   private let buffer: UnsafeMutableRawBufferPointer
   private var bufferStart = 0
   private var bufferEnd = 0
   private var isPaused = false
-  /// Whether its owner has ended it.
   private var hasEnded = false
   /// Counts the received bytes of headers and body.
   private var bytes = 0
@@ -43,13 +44,16 @@ final class HTTPTransfer {
   /// - Parameters:
   ///   - reach: How near to this machine the server may be; nil for no limit, because the URL is from the
   ///     user.
-  ///   - spool: The spool for the body; nil to pass it to a reader.
+  ///   - folder: The folder of the file for the body; nil to pass the body to a reader.
   init(
     url: FeedURL, validators: FeedValidators?, options: FeedClient.Options, loop: CurlLoop,
-    reach: AddressKind? = nil, spool: DownloadSpool? = nil
+    reach: AddressKind? = nil, storesIn folder: String? = nil
   ) throws(FeedError) {
     self.url = url
-    self.spool = spool
+    let most = options.maximumBodyBytes
+    file = folder.map {
+      BodyFile(in: $0, limit: (most, .bodyTooLarge("\"\(url.shown)\"", limit: most)))
+    }
     pace = TransferPace(
       TransferPace.Limits(
         stall: options.stallTimeoutMilliseconds, window: options.rateWindowMilliseconds,
@@ -77,9 +81,9 @@ final class HTTPTransfer {
       ] + conditions
     request.maximumRedirects = options.maximumRedirects
     request.certificateAuthorityFile = options.certificateAuthorityFile
-    do throws(Curl.Problem) {
+    do throws(LibraryProblem) {
       curl = try CurlTransfer(url.text, options: request, loop: loop)
-      buffer = .allocate(byteCount: spool == nil ? Self.bufferCapacity : 0, alignment: 16)
+      buffer = .allocate(byteCount: file == nil ? Self.bufferCapacity : 0, alignment: 16)
       try curl.begin(for: self)
     } catch {
       throw FeedError(
@@ -99,10 +103,10 @@ extension HTTPTransfer: CurlReceiver {
   }
 
   func receive(body bytes: UnsafeRawBufferPointer) -> CurlTransfer.Receipt {
-    if let spool {
+    if let file {
       self.bytes += bytes.count
       // The body of an error answer is discarded.
-      return headers.status != 200 || spool.append(bytes, of: name) ? .taken : .refused
+      return headers.status != 200 || file.append(bytes) ? .taken : .refused
     }
     if buffer.count - bufferEnd < bytes.count, bufferStart > 0 {
       let rest = UnsafeRawBufferPointer(rebasing: buffer[bufferStart..<bufferEnd])
@@ -162,8 +166,7 @@ extension HTTPTransfer {
 
 // MARK: - What the reader calls
 
-extension HTTPTransfer {
-  /// Waits for the headers of the final response.
+extension HTTPTransfer: ByteSource {
   func waitForHeaders() throws(FeedError) {
     try drive { $0.headers.isComplete || $0.bufferEnd > $0.bufferStart }
     if !headers.isComplete { try checkResult() }
@@ -171,7 +174,8 @@ extension HTTPTransfer {
 
   var maximumBodyBytes: Int { options.maximumBodyBytes }
 
-  /// Reads the next bytes of the body; 0 at its end.
+  /// Reads the next bytes of the body as it is received; 0 at its end. A body that is shorter than its
+  /// `Content-Length` throws `.truncatedTransfer`.
   func read(into target: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
     // The pace counts only time spent here, so that a slow reader is not blamed on the server. But a body that gives its
     // reader endless work must end, too.
@@ -208,7 +212,7 @@ extension HTTPTransfer {
   /// Reads the beginning of the body of an error answer as text; nil if there is none. A failure does not
   /// matter, because the answer is an error anyhow.
   func readErrorText() -> String? {
-    let bytes = HTTPSource(self).readBytes(atMost: FeedError.longestAnswer).bytes
+    let bytes = readBytes(atMost: FeedError.longestAnswer).bytes
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
@@ -250,9 +254,6 @@ extension HTTPTransfer {
     milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
   }
 
-  /// The URL that answered, after redirects, without secrets.
-  var effectiveURL: String { url.leading(to: curl.url).shown }
-
   /// The new address of the feed, without secrets: where redirects for good lead (301, 308), or where one of another kind
   /// leads to another host. Nil if the server answers at the address itself, or redirects elsewhere on its host.
   var newAddress: String? {
@@ -276,11 +277,10 @@ extension HTTPTransfer {
     address.utf8.count <= FeedReference.maximumBytes ? url.leading(to: address).shown : nil
   }
 
-  /// Throws if the transfer has failed.
   func checkResult() throws(FeedError) {
     if let slowness, !curl.isFinished { throw tooSlow(slowness) }
     guard let failure = curl.failure else { return }
-    if let spooling = spool?.failure { throw spooling }
+    if let failure = file?.failure { throw failure }
     if let refusal = redirects.refusal {
       throw FeedError(
         .refusedRedirect, "could not fetch \"\(name)\"", detail: url.redact(refusal) + ".",

@@ -17,7 +17,6 @@ struct TransferPace {
     var total: Int?
   }
 
-  /// The reason for which a transfer is ended.
   enum Failure: Equatable {
     case stalled
     /// The bytes that arrived within a time, in milliseconds.

@@ -69,7 +69,6 @@ struct XMLOrigin {
   var status: XMLEvent.Text = []
   var agency: XMLEvent.Text = []
 
-  /// Whether its agency has rejected it.
   var isRejected: Bool { status.elementsEqual("rejected".utf8) }
 
   var bytes: Int {
@@ -123,9 +122,7 @@ enum XMLNode: UInt8 {
   case text
 
   enum Child {
-    /// An element with children.
     case node(XMLNode)
-    /// An element whose text is collected.
     case leaf(XMLLeaf)
     /// An element that is ignored with all that it contains.
     case ignored
@@ -193,7 +190,6 @@ enum XMLNode: UInt8 {
   }
 }
 
-/// An element whose text is read.
 enum XMLLeaf: UInt8 {
   case generated
   case preferredOrigin, preferredMagnitude, eventType, originReference

@@ -20,7 +20,6 @@ final class XMLEventDecoder: FeedDecoder {
   private var isFirst: Bool
   private var publicIDs = PublicIDCheck()
 
-  /// Reads the first event, from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
@@ -103,8 +102,7 @@ final class XMLEventDecoder: FeedDecoder {
         ? Rejection("The document does not contain the event's origin.")
         : Rejection("The event has no origin, so that its time and place are missing.", of: .time)
     }
-    try FieldCheck.checkComplete(
-      record, strict: options.strict, region: options.expectedRegion)
+    try FieldCheck.checkComplete(record, options)
     return identity.publicID
   }
 

@@ -21,9 +21,7 @@ final class XMLScanner {
   private(set) var dialect: XMLDialect?
   /// When the document was generated, if it says so before the first event.
   private(set) var generated: [UInt8] = []
-  /// The event read last.
   private(set) var event = XMLEvent()
-  /// Where the event read last begins.
   private(set) var eventOffset = 0
   private(set) var eventLine = 1
   /// Origins outside of events, by `publicID`.

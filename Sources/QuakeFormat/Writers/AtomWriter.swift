@@ -5,6 +5,7 @@ internal import QuakeModel
 struct AtomWriter: TextEventWriter {
   var out = TextWriter()
   private let isForService: Bool
+  private var id = EventAddress(before: "urn:x-quake:event:")
 
   /// - Parameter form: The form of a server's documents, which say where they are; nil for a file.
   init(form: ServiceForm? = nil) {
@@ -35,8 +36,8 @@ struct AtomWriter: TextEventWriter {
   }
 
   mutating func event(_ event: EventRecord, revision: Int64?) {
-    out.literal("<entry><id>urn:x-quake:event:")
-    code(event)
+    out.literal("<entry><id>")
+    id.withAddress(of: event) { out.bytes($0) }
     out.literal("</id><title>")
     out.headline(event)
     out.literal("</title><updated>")
@@ -87,14 +88,5 @@ struct AtomWriter: TextEventWriter {
       out.literal(" km")
     }
     out.literal("</summary>")
-  }
-
-  /// The event's code, with what an identifier cannot have as `%` and two hexadecimal digits.
-  private mutating func code(_ event: EventRecord) {
-    var bytes: [UInt8] = []
-    event.withUTF8(.code) { (code: UnsafeRawBufferPointer?) in
-      if let code { PercentEncoding.append(code, to: &bytes) }
-    }
-    bytes.withUnsafeBytes { out.bytes($0) }
   }
 }

@@ -61,16 +61,12 @@ struct GeoJSONWriter: EventWriter {
   }
 
   mutating func event(_ event: EventRecord, revision: Int64?) {
-    if isFirst { isFirst = false } else { json.commaAndNewline() }
-    feature(event) { _ in }
+    self.event(event, revision: revision, others: [])
   }
 
   mutating func event(_ event: EventRecord, revision: Int64?, others: [String]) {
-    guard !others.isEmpty else { return self.event(event, revision: revision) }
     if isFirst { isFirst = false } else { json.commaAndNewline() }
-    feature(event) { json in
-      json.member("quake:others", others)
-    }
+    feature(event) { json in if !others.isEmpty { json.member("quake:others", others) } }
   }
 
   /// Writes an event, with the properties that `more` adds.

@@ -19,7 +19,6 @@ final class BulkImport {
     var keys: Set<UInt64> = []
     /// Whether it has work of which the result is not known yet.
     var isBusy = false
-    /// The batch that the thread is writing.
     var batch: RecordBatch?
     /// Whether the transaction ends with the present work.
     var ends = false

@@ -55,7 +55,6 @@ final class BulkWriter {
   private let contents: SQL
   /// When the snapshot was generated; nil: unknown.
   private let generated: Timestamp?
-  /// The number of the import's row.
   let importID: Int64
   private let start: BulkStart
   private var copying: Copying

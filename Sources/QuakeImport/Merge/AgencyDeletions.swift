@@ -12,7 +12,6 @@ struct AgencyDeletions {
   let connection: Connection
   let options: ImportOptions
   let columns: [EventColumn]
-  /// When the snapshot was generated.
   let asOf: SQL
   /// Whether a newer snapshot of some feed has been applied already.
   let isLate: Bool

@@ -48,7 +48,6 @@ struct DeletedEvents {
     "(d.older_than is null or \(sql: time) is null or \(sql: time) <= now() - d.older_than)"
   }
 
-  /// Removes the staged records of deleted events.
   private static func removeStaged(_ asOf: SQL) -> SQL {
     """
     with fresh as materialized (

@@ -37,7 +37,6 @@ struct ImportMerge {
     batch.duplicate = Int64(try connection.execute(ImportStatements.removeDuplicates).affectedRows)
   }
 
-  /// Merges the records that are new or different.
   func merge(_ batch: inout ImportReport) throws {
     let (isLate, hasWithdrawn, hasSuperseded) = try connection.row(
       ImportStatements.state(asOf: generated), as: (Bool, Bool, Bool).self)
@@ -85,7 +84,8 @@ struct ImportMerge {
     if overwrites, hasSuperseded {
       own = try connection.row(IdentityStatements.own(new: own), as: String?.self)
     }
-    try resolveIdentities(&batch, isLate: isLate, own: own, without: foreign)
+    let (ids, successors) = try readClaims(without: foreign)
+    try resolve(ids, by: successors, own: own, isLate: isLate, &batch)
     if let deleted { try agency.withdraw(deleted, &batch) }
     if overwrites { try countAbsences(&batch, inserted: merged.insertedCodes) }
   }
@@ -131,19 +131,7 @@ struct ImportMerge {
       hint: "Choose another merge policy to overwrite or to keep them.")
   }
 
-  /// Updates aliases and superseded rows.
-  ///
-  /// - Parameters:
-  ///   - own: The events of the snapshot that are known as ids of another event.
-  ///   - foreign: Events whose records were rejected, so that their claims do not count.
-  private func resolveIdentities(
-    _ batch: inout ImportReport, isLate: Bool, own: String?, without foreign: Set<String>
-  ) throws {
-    let (ids, successors) = try readClaims(without: foreign)
-    try resolve(ids, by: successors, own: own, isLate: isLate, &batch)
-  }
-
-  /// Does the same for events that were copied straight into the table, whose claims have been added as
+  /// Updates aliases and superseded rows of events that were copied straight into the table, whose claims have been added as
   /// aliases.
   func resolveCopied(_ batch: inout ImportReport) throws {
     // There are few ids, and the planner has no statistics of the large table yet.
@@ -157,6 +145,8 @@ struct ImportMerge {
     try resolve(nil, by: nil, own: own, isLate: false, &batch)
   }
 
+  /// Updates aliases and superseded rows.
+  ///
   /// - Parameters:
   ///   - ids: Claimed ids, as the text of an array.
   ///   - successors: The events that claim them.
@@ -183,6 +173,8 @@ struct ImportMerge {
 
   /// The claimed ids and the events that claim them, where the claim is new, as the texts of arrays; nil: there are
   /// none.
+  ///
+  /// - Parameter foreign: Events whose records were rejected, so that their claims do not count.
   private func readClaims(
     without foreign: Set<String>
   ) throws -> (ids: String?, successors: String?) {

@@ -11,7 +11,6 @@ package struct Absences {
 
   private let connection: Connection
 
-  /// The absences in the database of `connection`.
   package init(connection: Connection) {
     self.connection = connection
   }

@@ -7,7 +7,6 @@ package import QuakeModel
 package struct Quarantine {
   private let connection: Connection
 
-  /// The quarantine in the database of `connection`.
   package init(connection: Connection) {
     self.connection = connection
   }

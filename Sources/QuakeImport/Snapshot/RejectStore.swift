@@ -2,14 +2,12 @@ internal import Basics
 package import Postgres
 internal import QuakeModel
 
-/// The rejects of imports: `quake.import_reject`.
 package struct RejectStore {
   private let connection: Connection
 
   /// The number of rows that one statement deletes.
   private static let batchSize: Int64 = 1000
 
-  /// The rejects in the database of `connection`.
   package init(connection: Connection) {
     self.connection = connection
   }

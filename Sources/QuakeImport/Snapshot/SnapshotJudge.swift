@@ -29,7 +29,6 @@ struct SnapshotJudge {
     var seen: Int64 { usable + rejected }
   }
 
-  /// The staged records compared with the store.
   private struct Comparison {
     var expected: Int64 = 0
     var missing: Int64 = 0
@@ -267,7 +266,6 @@ package struct SnapshotLimits: Sendable {
 /// not missing.
 struct SnapshotScope {
   let scope: FeedScope
-  /// When the snapshot was generated.
   let generated: Timestamp
   /// The same for statements.
   let asOf: SQL

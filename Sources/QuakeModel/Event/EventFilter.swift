@@ -301,9 +301,7 @@ public indirect enum EventCondition: Hashable, Sendable {
   /// The column holds a list, with a comma before, between and after its entries, and this is an entry.
   case lists(EventColumn, String)
   case isPresent(EventColumn)
-  /// The column has no value.
   case isMissing(EventColumn)
-  /// All of these hold.
   case all([EventCondition])
   case any([EventCondition])
 

@@ -235,7 +235,6 @@ public enum HTTPDate {
 }
 
 extension HTTPHeaders {
-  /// A header's value as an instant.
   package func date(_ name: String) -> Timestamp? { value(name).flatMap(HTTPDate.time) }
 
   /// The seconds of `Retry-After`, if any.

@@ -2,7 +2,6 @@
 /// instants, tokens and cursors as their texts.
 
 extension Decoder {
-  /// Reads a value from its text.
   package func value<Value>(_ read: (String) -> Value?) throws -> Value {
     let container = try singleValueContainer()
     let text = try container.decode(String.self)

@@ -2,7 +2,6 @@ internal import Basics
 
 /// Writes JSON to a byte buffer in the order of the calls, and inserts commas.
 public struct JSONWriter: Sendable {
-  /// What has been written so far.
   var out = TextWriter()
   private var needsComma = false
   /// The transaction of the change that was written last, as text: the changes of a transaction follow each

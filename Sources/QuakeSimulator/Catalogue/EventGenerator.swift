@@ -117,7 +117,6 @@ struct EventGenerator: Sendable {
     return (random.exponential() * site.depth - (random.chance(0.15) ? 2 : 0)).rounded(to: scale)
   }
 
-  /// The uncertainties of the measurement.
   func measure(_ event: inout SimulatedEvent, magnitude: Double, random: inout SeededGenerator) {
     event.rms = random.chance(0.001) ? nil : random.between(0.01, 1.1).rounded(to: 100)
     // Alaska never reports it; the others nearly always do.

@@ -1,6 +1,5 @@
 import Glibc
 
-/// Revises one event, as networks do.
 struct EventReviser {
   /// The random generator, which the caller copies back afterwards.
   var random: SeededGenerator

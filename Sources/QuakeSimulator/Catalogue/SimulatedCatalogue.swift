@@ -9,7 +9,6 @@ package import QuakeModel
 /// after Gutenberg and Richter, swarms, missing values, late arrivals, revisions that leave `updated` alone,
 /// ids that change).
 package struct SimulatedCatalogue: Sendable {
-  /// The number of calls of `step`.
   package private(set) var steps = 0
 
   /// All events, in the order of `SimulatedEvent.isEarlier`.

@@ -53,7 +53,6 @@ struct FeedDocument {
     return output
   }
 
-  /// Everything before the first feature.
   static func appendHead(_ metadata: Metadata, count: Int, to output: inout [UInt8]) {
     output.append(contentsOf: #"{"type":"FeatureCollection","metadata":"#.utf8)
     var writer = JSONWriter()

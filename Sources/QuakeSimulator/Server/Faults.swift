@@ -13,7 +13,6 @@ package enum FaultKind: String, CaseIterable, Sendable {
   case garbageTimes = "garbage-times"
   /// Service unavailable, with `Retry-After`.
   case unavailable = "503"
-  /// Every second event is missing.
   case half
 }
 
@@ -52,14 +51,14 @@ enum FaultyAnswer {
     case .html: answer = page("Service Temporarily Unavailable", status: 200)
     case .unavailable:
       answer = page("Service Unavailable", status: 503)
-      answer.headers.append(Answer.Header("Retry-After", "\(retryAfter)"))
+      answer.headers.append(("Retry-After", "\(retryAfter)"))
     }
     return answer
   }
 
   private static func page(_ words: String, status: UInt32) -> Answer {
     Answer(
-      status: status, headers: [Answer.Header("Content-Type", "text/html; charset=utf-8")],
+      status: status, headers: [("Content-Type", "text/html; charset=utf-8")],
       body: Array(
         """
         <!DOCTYPE html>

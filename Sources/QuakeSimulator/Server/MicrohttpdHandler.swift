@@ -115,7 +115,6 @@ struct Request: Sendable {
   }
 
   var method: Method
-  /// The path without the query, decoded.
   var path: String
   var arguments: [Argument] = []
   var ifNoneMatch: String?
@@ -128,15 +127,7 @@ struct Request: Sendable {
 
 /// An answer, before it becomes one of libmicrohttpd's.
 struct Answer: Sendable {
-  struct Header: Sendable {
-    var name: String
-    var value: String
-
-    init(_ name: String, _ value: String) {
-      self.name = name
-      self.value = value
-    }
-  }
+  typealias Header = (name: String, value: String)
 
   var status: UInt32 = 200
   var headers: [Header] = []
@@ -146,11 +137,11 @@ struct Answer: Sendable {
 
   static func text(_ text: String, status: UInt32 = 200) -> Answer {
     Answer(
-      status: status, headers: [Header("Content-Type", "text/plain; charset=utf-8")],
+      status: status, headers: [("Content-Type", "text/plain; charset=utf-8")],
       body: Array(text.utf8))
   }
 
   static func json(_ bytes: [UInt8]) -> Answer {
-    Answer(headers: [Header("Content-Type", "application/json; charset=utf-8")], body: bytes)
+    Answer(headers: [("Content-Type", "application/json; charset=utf-8")], body: bytes)
   }
 }

@@ -34,7 +34,7 @@ final class SimulatedService: Sendable {
       }
       return answer
     }
-    answer.headers.append(Answer.Header("Date", HTTPDate.text(Timestamp(microseconds: now * 1000))))
+    answer.headers.append(("Date", HTTPDate.text(Timestamp(microseconds: now * 1000))))
     return answer
   }
 
@@ -56,7 +56,7 @@ final class SimulatedService: Sendable {
       return .text("There is nothing here; GET / tells what there is.\n", status: 404)
     case (.post, _), (.other, _):
       var answer = Answer.text("Only GET, and POST of /fault.\n", status: 405)
-      answer.headers.append(Answer.Header("Allow", "GET, HEAD, POST"))
+      answer.headers.append(("Allow", "GET, HEAD, POST"))
       return answer
     }
   }
@@ -103,12 +103,12 @@ final class SimulatedService: Sendable {
     var answer = Answer(headers: cachingHeaders(generated: cached.generated))
     // A document says when it was made, so that two of one feed differ.
     let tag = "\"\(String(cached.generated, radix: 16))\""
-    answer.headers.append(Answer.Header("ETag", tag))
+    answer.headers.append(("ETag", tag))
     if request.ifNoneMatch?.contains(tag) == true {
       answer.status = 304
       return answer
     }
-    answer.headers.append(Answer.Header("Content-Type", SimulatedFormat.geojson.contentType))
+    answer.headers.append(("Content-Type", SimulatedFormat.geojson.contentType))
     answer.body = cached.body
     return answer
   }
@@ -129,9 +129,9 @@ final class SimulatedService: Sendable {
 
   private func cachingHeaders(generated: Int64) -> [Answer.Header] {
     [
-      Answer.Header("Last-Modified", HTTPDate.text(Timestamp(microseconds: generated * 1000))),
-      Answer.Header("Cache-Control", "public, max-age=\(options.maxAge)"),
-      Answer.Header("Access-Control-Allow-Origin", "*"),
+      ("Last-Modified", HTTPDate.text(Timestamp(microseconds: generated * 1000))),
+      ("Cache-Control", "public, max-age=\(options.maxAge)"),
+      ("Access-Control-Allow-Origin", "*"),
     ]
   }
 
@@ -149,7 +149,7 @@ final class SimulatedService: Sendable {
     default: break
     }
     var answer = Answer(headers: cachingHeaders(generated: metadata.generated))
-    answer.headers.append(Answer.Header("Content-Type", format.contentType))
+    answer.headers.append(("Content-Type", format.contentType))
     answer.body = FeedDocument(metadata: metadata).render(events, format)
     return FaultyAnswer.spoil(answer, fault, retryAfter: max(1, options.maxAge))
   }
@@ -237,7 +237,7 @@ extension SimulatedService {
     if let fault = state.nextFault(options.faults) {
       return faulty(fault, events, metadata, format, now: now)
     }
-    var answer = Answer(headers: [Answer.Header("Content-Type", format.contentType)])
+    var answer = Answer(headers: [("Content-Type", format.contentType)])
     answer.body = FeedDocument(metadata: metadata).render(events, format)
     return answer
   }

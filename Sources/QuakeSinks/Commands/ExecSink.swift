@@ -67,7 +67,6 @@ final class ExecSink: Sink {
   }
 }
 
-/// A command that runs.
 private final class ExecAttempt: DeliveryAttempt {
   /// How long a command may take to end after SIGTERM.
   private static let grace = Duration.seconds(2)
@@ -185,7 +184,6 @@ package struct ShellCommand: Hashable, Sendable {
   }
 }
 
-/// Why a command failed.
 package struct CommandFailure {
   /// For which change it ran and how it ended.
   package let message: String

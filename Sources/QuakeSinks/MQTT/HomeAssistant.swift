@@ -25,7 +25,6 @@ struct HomeAssistant {
         })
   }
 
-  /// The message that describes the sensor.
   var announcement: MQTTConnection.Publication {
     let name = EscapedText.quoted("Quake \(consumer)")
     let topic = EscapedText.quoted(stateTopic)
@@ -49,7 +48,6 @@ struct HomeAssistant {
     isNewest(message, after: shown) ? Self.text(message) : nil
   }
 
-  /// Shows a state.
   func publication(of state: String) -> MQTTConnection.Publication {
     var publication = MQTTConnection.Publication(topic: stateTopic, payload: Array(state.utf8))
     publication.isRetained = true

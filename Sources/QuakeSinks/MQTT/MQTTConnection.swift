@@ -1,33 +1,15 @@
 internal import Basics
 internal import CLibcurl
-internal import CLinux
-internal import Glibc
 
 /// A connection to an MQTT broker, from the beginning to its end; another one follows with a new object.
 ///
 /// All calls are made on one thread, and none waits. Resolving a name and connecting wait, so a thread of the
 /// connection's own does that, which ends with it.
-// The connecting thread has the object alone until it writes to the descriptor `connected`; afterwards the owner's thread.
+// The connecting thread has the object alone until it raises `connected`; afterwards the owner's thread.
 final class MQTTConnection: @unchecked Sendable {
-  /// Where and how to connect.
-  struct Options: Sendable {
-    var host: String
-    var port: Int
-    var usesTLS = false
-    /// A PEM file with the certificate authorities to trust instead of the system's.
-    var certificateAuthorityFile: String?
-    var user: String?
-    var password: String?
-    /// The broker ends an older connection with the same one.
-    var clientID: String
-    /// After how many seconds of silence the client proves that it is alive. After half as many more, the broker ends the
-    /// connection.
-    static let keepalive = 60
-    /// Whether to speak MQTT 3.1.1, in which a broker cannot reject a message.
-    var isOld = false
-    /// A topic whose retained message the client reads.
-    var followedTopic: String?
-  }
+  /// After how many seconds of silence the client proves that it is alive. After half as many more, the broker ends the
+  /// connection.
+  static let keepalive = 60
 
   /// Why a connection has ended, or why a message was not taken.
   struct Failure: Error, Hashable, Sendable {
@@ -46,7 +28,6 @@ final class MQTTConnection: @unchecked Sendable {
     case ended(Failure)
   }
 
-  /// A message for the broker.
   struct Publication: Hashable, Sendable {
     var topic: String
     /// Empty and retained: the broker forgets the retained message of the topic.
@@ -58,14 +39,15 @@ final class MQTTConnection: @unchecked Sendable {
   }
 
   private(set) var state = State.connecting
-  /// The last message of the topic that the client follows.
+  /// The message that the broker retains for Home Assistant's sensor.
   private(set) var received: String?
-  private let options: Options
+  private let plan: MQTTPlan
+  /// Whether to speak MQTT 3.1.1, in which a broker cannot reject a message.
+  private let isOld: Bool
   private var client: OpaquePointer?
-  /// Readable when the thread that connects has ended.
-  private let connected: Int32
+  /// Raised when the thread that connects has ended.
+  private let connected: WakeEvent
   private var isConnecting = true
-  /// Why the thread could not connect.
   private var connectFailure: String?
   /// What libmosquitto said about the first error: the cause of a failed TLS handshake.
   private var explanation: String?
@@ -73,20 +55,22 @@ final class MQTTConnection: @unchecked Sendable {
   private var awaited: Set<Int32> = []
   private var outcomes: [Int32: Failure?] = [:]
 
-  init(_ options: Options) throws(Mosquitto.Problem) {
+  init(_ plan: MQTTPlan, isOld: Bool) throws(LibraryProblem) {
     try Mosquitto.load()
-    self.options = options
-    connected = quake_event_descriptor()
-    guard connected >= 0 else { throw .noMemory }
+    self.plan = plan
+    self.isOld = isOld
+    do throws(DescriptorFailure) { connected = try WakeEvent() } catch { throw Mosquitto.noMemory }
     var callbacks = Self.callbacks
     client = quake_mosquitto_begin(
-      options.clientID, options.isOld, Unmanaged.passUnretained(self).toOpaque(), &callbacks)
-    guard let client else { throw .noMemory }
-    if let user = options.user { quake_mosquitto_set_user(client, user, options.password) }
-    if options.usesTLS {
-      let code = quake_mosquitto_set_tls(client, options.certificateAuthorityFile)
+      plan.client, isOld, Unmanaged.passUnretained(self).toOpaque(), &callbacks)
+    guard let client else { throw Mosquitto.noMemory }
+    if let credentials = plan.credentials {
+      quake_mosquitto_set_user(client, credentials.user, credentials.password)
+    }
+    if plan.address.usesTLS {
+      let code = quake_mosquitto_set_tls(client, plan.certificateAuthorityFile)
       if code != 0 {
-        let file = options.certificateAuthorityFile ?? "of the system"
+        let file = plan.certificateAuthorityFile ?? "of the system"
         end(Failure(reason: "could not read the certificate authorities \(file)"))
         return
       }
@@ -98,26 +82,22 @@ final class MQTTConnection: @unchecked Sendable {
     }
   }
 
-  deinit {
-    if let client { quake_mosquitto_end(client) }
-    if connected >= 0 { close(connected) }
-  }
+  deinit { if let client { quake_mosquitto_end(client) } }
 
   /// On the thread that connects, which keeps the object alive.
   private func connect() {
     var reason: UnsafePointer<CChar>?
     let code = quake_mosquitto_connect(
-      client, options.host, Int32(options.port), Int32(Options.keepalive), &reason)
+      client, plan.address.host, Int32(plan.address.port), Int32(Self.keepalive), &reason)
     if code != 0 { connectFailure = reason.map { String(cString: $0) } ?? "unknown error" }
-    var one: UInt64 = 1
-    _ = write(connected, &one, MemoryLayout<UInt64>.size)
+    connected.raise()
   }
 
   // MARK: - The owner's loop
 
   /// Becomes readable when `advance` has something to do.
   var descriptor: Int32 {
-    isConnecting ? connected : client.map { quake_mosquitto_socket($0) } ?? -1
+    isConnecting ? connected.descriptor : client.map { quake_mosquitto_socket($0) } ?? -1
   }
 
   /// Whether the broker's machine has been reached, so that no thread connects any more.
@@ -136,8 +116,7 @@ final class MQTTConnection: @unchecked Sendable {
   func advance() {
     guard let client else { return }
     if isConnecting {
-      var count: UInt64 = 0
-      guard read(connected, &count, MemoryLayout<UInt64>.size) > 0 else { return }
+      guard connected.lower() else { return }
       isConnecting = false
       if let connectFailure { return end(Failure(reason: explanation ?? connectFailure)) }
     }
@@ -182,7 +161,6 @@ final class MQTTConnection: @unchecked Sendable {
     return .failure(failure)
   }
 
-  /// Whether `outcome(of:)` has an answer.
   func hasOutcome(of number: Int32) -> Bool {
     if case .ended = state { return true }
     return outcomes[number] != nil
@@ -255,14 +233,16 @@ final class MQTTConnection: @unchecked Sendable {
   private func answered(_ reason: Int32, _ text: String) {
     if reason == 0 {
       state = .open
-      if let topic = options.followedTopic, let client { quake_mosquitto_follow(client, topic) }
+      if let topic = plan.homeAssistant?.stateTopic, let client {
+        quake_mosquitto_follow(client, topic)
+      }
     } else {
       // The client cannot be ended within its own callback.
       state = .ended(
         Failure(
           reason: text,
           // "Unsupported protocol version" in MQTT 5, and in the older answer.
-          needsOlderVersion: !options.isOld && (reason == 132 || reason == 1)))
+          needsOlderVersion: !isOld && (reason == 132 || reason == 1)))
     }
   }
 
@@ -282,33 +262,16 @@ final class MQTTConnection: @unchecked Sendable {
 
 /// libmosquitto, which is loaded when something first needs it.
 enum Mosquitto {
-  /// Why no broker can be reached.
-  enum Problem: Error {
-    /// The library is missing; the system's loader gives the reason.
-    case notLoaded(String)
-    case noMemory
-
-    /// More about it, in a sentence.
-    var detail: String {
-      switch self {
-      case .notLoaded(let reason): "The system's loader says: \(reason)."
-      case .noMemory: "libmosquitto has no memory."
-      }
-    }
-
-    /// What to do about it, in a sentence.
-    var hint: String? {
-      guard case .notLoaded = self else { return nil }
-      return
-        "Install libmosquitto 2: libmosquitto1 on Debian and Ubuntu, mosquitto on Fedora."
-    }
-  }
+  static let noMemory = LibraryProblem(detail: "libmosquitto has no memory.")
 
   /// Nil if libmosquitto can be used. The initialisation of a Swift global is thread-safe.
-  private static let problem: Problem? =
-    quake_mosquitto_load().map { .notLoaded(String(cString: $0)) }
+  private static let problem: LibraryProblem? = quake_mosquitto_load().map {
+    LibraryProblem(
+      loader: $0,
+      hint: "Install libmosquitto 2: libmosquitto1 on Debian and Ubuntu, mosquitto on Fedora.")
+  }
 
-  static func load() throws(Problem) {
+  static func load() throws(LibraryProblem) {
     if let problem { throw problem }
   }
 }

@@ -25,9 +25,8 @@ package struct MQTTPlan: SinkPlan {
   package var certificateAuthorityFile: String?
   /// By default `quake-` and the consumer's name.
   package var clientID: String?
-  /// The id at the broker.
+  /// The broker ends an older connection with the same id.
   package var client: String { clientID ?? "quake-\(consumer)" }
-  /// How long an attempt may take.
   package var timeout = Duration.seconds(30)
   /// The prefix of Home Assistant's discovery topics; nil: Home Assistant is not told.
   package var discoveryPrefix: String?
@@ -44,18 +43,6 @@ package struct MQTTPlan: SinkPlan {
 
   var homeAssistant: HomeAssistant? {
     discoveryPrefix.map { HomeAssistant(prefix: $0, consumer: consumer) }
-  }
-
-  func connectionOptions(isOld: Bool) -> MQTTConnection.Options {
-    var options = MQTTConnection.Options(
-      host: address.host, port: address.port, clientID: client)
-    options.usesTLS = address.usesTLS
-    options.certificateAuthorityFile = certificateAuthorityFile
-    options.user = credentials?.user
-    options.password = credentials?.password
-    options.isOld = isOld
-    options.followedTopic = homeAssistant?.stateTopic
-    return options
   }
 
   /// What is published for a message, in this order.
@@ -124,7 +111,6 @@ package struct MQTTCredentials: Hashable, Sendable {
   package static let longest = 4096
 
   package struct Invalid: Error {
-    /// What was expected instead.
     package let expected: String
   }
 
@@ -147,9 +133,7 @@ package struct MQTTAddress: Hashable, Sendable {
   package let port: Int
   package let usesTLS: Bool
 
-  /// A text that is no address.
   package struct Invalid: Error {
-    /// What was expected instead.
     package let expected: String
   }
 

@@ -8,7 +8,6 @@ internal import QuakeConsumers
 /// connection, or tells the broker that the client is alive: the next attempt connects again if the broker has closed it,
 /// or must have.
 final class MQTTSink: Sink {
-  /// What an attempt can do.
   enum Readiness {
     case ready(MQTTConnection)
     case connecting
@@ -63,8 +62,8 @@ final class MQTTSink: Sink {
     isProven = false
     announcement = nil
     shown = nil
-    do throws(Mosquitto.Problem) {
-      connection = try MQTTConnection(plan.connectionOptions(isOld: isOld))
+    do throws(LibraryProblem) {
+      connection = try MQTTConnection(plan, isOld: isOld)
     } catch {
       let text = [error.detail, error.hint].compactMap { $0 }.joined(separator: " ")
       lose(MQTTConnection.Failure(reason: "cannot load libmosquitto. \(text)"))
@@ -148,7 +147,7 @@ final class MQTTSink: Sink {
   /// The broker has acknowledged a message.
   func prove() {
     isProven = true
-    staleAt = Deadline(after: .seconds(MQTTConnection.Options.keepalive * 3 / 2))
+    staleAt = Deadline(after: .seconds(MQTTConnection.keepalive * 3 / 2))
     pause.reset()
   }
 
@@ -167,10 +166,9 @@ final class MQTTSink: Sink {
   }
 }
 
-/// How long a sink waits before it connects again: 1 s, 2 s and so on up to a minute, each at random between half of
-/// it and all, so that many consumers do not connect at once.
+/// How long a sink waits before it connects again.
 struct ReconnectPause {
-  private var count = 0
+  private var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
   private var end: Deadline?
 
   /// Nil if it is over.
@@ -179,11 +177,7 @@ struct ReconnectPause {
     return .milliseconds(Int(end.pollTimeout))
   }
 
-  mutating func extend() {
-    let longest = min(60_000, 1000 << min(count, 6))
-    end = Deadline(after: .milliseconds(Int.random(in: longest / 2...longest)))
-    count += 1
-  }
+  mutating func extend() { end = Deadline(after: backoff.next()) }
 
   mutating func reset() { self = ReconnectPause() }
 }

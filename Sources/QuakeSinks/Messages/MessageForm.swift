@@ -12,12 +12,10 @@ package enum MessageForm: Hashable, Sendable {
   /// The template with the message's values.
   case text(MessageTemplate)
 
-  /// The source of a consumer's CloudEvents.
   package static func source(of consumer: String) -> String {
     "/quake/consumers/" + PercentEncoding.text(consumer)
   }
 
-  /// The media type of a body.
   func mediaType(isArray: Bool) -> String {
     switch self {
     case .json: "application/json"

@@ -1,11 +1,10 @@
 internal import Basics
-internal import CSimdjson
 internal import CommandLine
 package import QuakeConsumers
+internal import Simdjson
 
 /// A text with the values of a message in it: `M {magnitude} {place}`. `{{` and `}}` are braces.
 package struct MessageTemplate: Hashable, Sendable {
-  /// Why a text is no template.
   package struct Invalid: Error, Equatable {
     /// What is wrong with it, for the end of a sentence.
     package let problem: String
@@ -70,20 +69,14 @@ package struct MessageTemplate: Hashable, Sendable {
   /// Checks that the template is JSON whose strings have the values in them.
   package func checkJSON() throws(Invalid) {
     // These letters are no JSON outside of a string, nor the end of an escape.
-    var text = Array(filled { _ in "z\\\"z" }.utf8)
-    let count = text.count
-    text += repeatElement(0, count: Int(CSJ_PADDING))
-    guard let parser = csj_parser_create(64) else {
-      preconditionFailure("simdjson has no memory for a parser")
-    }
-    defer { csj_parser_free(parser) }
-    var root = csj_element()
-    let error = text.withUnsafeBytes { csj_parse(parser, $0.baseAddress, count, &root) }
-    guard error == 0 else {
+    let text = Array(filled { _ in "z\\\"z" }.utf8)
+    do throws(JSONParser.SyntaxError) {
+      _ = try JSONParser().parse(copying: text)
+    } catch {
       throw Invalid(
         problem: """
           it is not JSON in which each value is within a string, such as {{"text": "{text}"}}: \
-          \(String(cString: csj_error_message(error)))
+          \(error.reason)
           """)
     }
   }
@@ -120,6 +113,5 @@ package enum MessageVariable {
     "text", "held_back",
   ]
 
-  /// The name of an environment variable.
   package static func variable(_ name: String) -> String { "QUAKE_" + name.uppercased() }
 }

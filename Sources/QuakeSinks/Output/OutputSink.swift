@@ -17,7 +17,6 @@ final class OutputSink: Sink {
   }
 }
 
-/// Lines that are being written.
 private final class OutputAttempt: DeliveryAttempt {
   /// Several consumers may write to the same output: one begins its lines when another one has ended its own.
   private struct Turn {

@@ -23,7 +23,7 @@ final class WebhookAttempt: DeliveryAttempt {
 
   init(
     _ plan: WebhookPlan, sends body: [UInt8], headers: [String], loop: CurlLoop
-  ) throws(Curl.Problem) {
+  ) throws(LibraryProblem) {
     self.plan = plan
     redirects = RedirectGuard(
       trusts: plan.trustsRedirects, usesProxy: plan.mayUseProxy, reach: nil,

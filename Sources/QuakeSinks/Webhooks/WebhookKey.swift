@@ -68,7 +68,6 @@ package struct WebhookKey: Hashable, Sendable, CustomStringConvertible {
   /// The key in base64, which no answer must repeat.
   var secret: String { Self.encode(bytes) }
 
-  /// The bytes in base64.
   static func encode(_ bytes: [UInt8]) -> String {
     // Four letters for three bytes, and a NUL.
     var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)

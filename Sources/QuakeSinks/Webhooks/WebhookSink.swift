@@ -17,7 +17,7 @@ final class WebhookSink: Sink {
 
   func begin(_ messages: [Message]) -> any DeliveryAttempt {
     let body = plan.form.body(messages, asArray: plan.isBatch)
-    do throws(Curl.Problem) {
+    do throws(LibraryProblem) {
       return try WebhookAttempt(
         plan, sends: plan.compresses ? Self.compressed(body) : body,
         headers: headers(id: Self.id(of: messages), body), loop: loop)
@@ -99,7 +99,6 @@ package struct WebhookPlan: SinkPlan {
   /// Determines the kind of an address. Tests replace it, because all their addresses are loopback ones.
   package var addressKind: @Sendable (String) -> AddressKind? = { AddressKind($0) }
 
-  /// The most redirects that are followed.
   static let mostRedirects = 5
 
   package init(_ url: ReceiverURL) {
@@ -140,7 +139,7 @@ package struct ReceiverURL: Hashable, Sendable, CustomStringConvertible {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x5C && $0 != 0x22 }) else {
       throw Invalid(expected: "an address without spaces, quotes and letters beyond ASCII")
     }
-    do throws(Curl.Problem) { try Curl.load() } catch {
+    do throws(LibraryProblem) { try Curl.load() } catch {
       throw Invalid(expected: "libcurl to be installed. \(error.detail) \(error.hint ?? "")")
     }
     // libcurl takes one slash or three, too.

@@ -245,7 +245,7 @@ final class PolledFeed {
       let pause = schedule.succeeded(freshFor: response.maxAge)
       // An answer "not modified" may omit validators; those known before remain valid.
       let kept = FeedValidators(
-        etag: response.etag ?? state.etag,
+        etag: response.validators.etag ?? state.etag,
         lastModified: response.validators.lastModified ?? state.lastModified)
       try connection.transaction { try record(nil, kept, state, pause, over: connection) }
       finish(schedule, pause)

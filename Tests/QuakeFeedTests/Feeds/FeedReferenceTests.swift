@@ -23,10 +23,6 @@ import Testing
       reference.location
         == .url("https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/4.5_day.geojson"))
     #expect(reference.name == "4.5_day")
-    for base in ["http://localhost:1/x", "http://localhost:1/x/"] {
-      let mirror = try FeedReference("significant_month", baseURL: base)
-      #expect(mirror.description == "http://localhost:1/x/significant_month.geojson")
-    }
   }
 
   @Test func aURLHasANameAndHidesItsSecrets() throws {

@@ -1,4 +1,5 @@
 import Basics
+import Simdjson
 import TestSupport
 import Testing
 

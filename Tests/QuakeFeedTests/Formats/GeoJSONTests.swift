@@ -182,7 +182,6 @@ import Testing
     ] {
       let contents = try FeedContents(text)
       #expect(contents.metadata.generated?.microseconds == 1_374_338_016_000_000)
-      #expect(contents.metadata.title == "T")
       #expect(contents.metadata.status == 200)
       #expect(contents.metadata.count == 1)
     }

@@ -165,8 +165,8 @@ import Testing
         "q.conf:2: the URL has the parameter minmagnitude already"
       ),
       (
-        "[feed a]\nurl = http://h/query?maxdepth=10\nmindepth = 20",
-        "q.conf:3: no event matches mindepth=20 and maxdepth=10"
+        "[feed a]\nurl = http://h/query\nmaxdepth = 10\nmindepth = 20",
+        "q.conf:4: no event matches mindepth=20 and maxdepth=10"
       ),
       (
         "[feed a]\nurl = http://h/query\nlatitude = 91",

@@ -1,14 +1,14 @@
 import CSimdjson
 import Glibc
 import QuakeModel
+import Simdjson
 
 /// Converts a parsed GeoJSON feature in any of the three dialects, or a line of an export, to a record.
 struct FeatureDecoder {
   let format: FeedFormat
   private let source: [UInt8]
   private let codePrefix: [UInt8]
-  private let strict: Bool
-  private let region: EventFilter.BoundingBox?
+  private let options: FeedReader.Options
   private var table: PropertyTable
   private var scratch: [UInt8] = []
   /// The columns of the object that is being read, one bit each.
@@ -18,8 +18,7 @@ struct FeatureDecoder {
 
   init(format: FeedFormat, options: FeedReader.Options) {
     self.format = format
-    strict = options.strict
-    region = options.expectedRegion
+    self.options = options
     source = Array((format.centre?.name ?? "").utf8)
     codePrefix = Array((format.centre?.codePrefix ?? "").utf8)
     table = PropertyTable(format.properties)
@@ -59,7 +58,7 @@ struct FeatureDecoder {
     guard seen == lineColumns else {
       throw Rejection("The line has a member that the first line lacks.")
     }
-    try FieldCheck.checkComplete(record, strict: strict, region: region)
+    try FieldCheck.checkComplete(record, options)
   }
 
   /// Fills `record`, which must be empty. Throws if the event is invalid.
@@ -93,7 +92,7 @@ struct FeatureDecoder {
     if format == .usgsGeoJSON, !record.has(.source) {
       record.setInferredSource(scratch: &scratch)
     }
-    try FieldCheck.checkComplete(record, strict: strict, region: region)
+    try FieldCheck.checkComplete(record, options)
   }
 
   private mutating func readProperties(
@@ -247,7 +246,6 @@ struct FeatureDecoder {
 /// A feed writes the same names in the same order for each event, so the table remembers the entry at each
 /// index of the last event and compares with it first.
 struct PropertyTable {
-  /// How a member's value is read.
   enum Reading {
     case text
     case number
@@ -258,7 +256,6 @@ struct PropertyTable {
     case iso8601
     /// The event's identifier: stored unchanged as `net_code`, and with the dialect's prefix as `code`.
     case identifier
-    /// An EMSC event type, translated.
     case emscEventType
 
     /// How an export writes the values of this kind.

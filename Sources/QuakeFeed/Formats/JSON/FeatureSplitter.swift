@@ -1,4 +1,5 @@
 import CSimdjson
+import Simdjson
 
 /// Finds the events in a stream of GeoJSON, whatever its layout, without parsing them.
 ///
@@ -14,7 +15,8 @@ final class FeatureSplitter {
   }
 
   static let maximumMetadataBytes = 64 * 1024
-  static let maximumDepth = 64
+  /// One level less than the parser permits, for the document itself.
+  static let maximumDepth = JSONParser.maximumDepth - 1
   private static let maximumKeyBytes = 1024
 
   private enum Phase {
@@ -144,7 +146,7 @@ extension FeatureSplitter {
       }
     }
     do throws(JSONParser.SyntaxError) {
-      metadata = FeedMetadata(try parser.parse(input.bytes(begin..<position)))
+      metadata = FeedMetadata(try parser.parseWithNaN(input.bytes(begin..<position)))
     } catch {
       throw input.error(
         .invalidJSON, "the metadata of \(input.name) are not JSON", at: begin,
@@ -351,10 +353,10 @@ extension FeatureSplitter {
     let raw = input.bytes(begin..<position)
     // The string is parsed within an array, because old versions of simdjson treat a document that is only a
     // string differently.
-    let document = JSONDocumentCopy([UInt8(ascii: "[")] + raw + [UInt8(ascii: "]")])
+    let document = [UInt8(ascii: "[")] + raw + [UInt8(ascii: "]")]
     do throws(JSONParser.SyntaxError) {
-      guard let element = try parser.parse(document.bytes).array.first else { return [] }
-      return element.utf8.map(Array.init) ?? []
+      var elements = try parser.parse(copying: document).array
+      return elements.next()?.utf8.map(Array.init) ?? []
     } catch {
       throw input.error(
         .invalidJSON, "\(input.name) is not JSON", at: begin, detail: error.sentence)

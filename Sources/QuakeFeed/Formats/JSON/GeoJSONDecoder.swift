@@ -1,5 +1,6 @@
 import CSimdjson
 import QuakeModel
+import Simdjson
 
 /// Decodes GeoJSON, in any of the three dialects.
 final class GeoJSONDecoder: FeedDecoder {
@@ -13,7 +14,6 @@ final class GeoJSONDecoder: FeedDecoder {
   /// The first feature, which is read early to recognise the dialect.
   private var pending: FeatureSplitter.Feature?
 
-  /// Reads from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
@@ -34,7 +34,7 @@ final class GeoJSONDecoder: FeedDecoder {
     of feature: UnsafeRawBufferPointer, parser: JSONParser
   ) -> FeedFormat {
     do throws(JSONParser.SyntaxError) {
-      for member in try parser.parse(feature).members where member.isNamed("properties") {
+      for member in try parser.parseWithNaN(feature).members where member.isNamed("properties") {
         for property in member.value.members {
           if property.isNamed("unid") { return .emscJSON }
           if property.isNamed("publicID") { return .geonetJSON }

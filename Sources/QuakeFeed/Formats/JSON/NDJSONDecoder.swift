@@ -1,5 +1,6 @@
 import CSimdjson
 import QuakeModel
+import Simdjson
 
 /// Decodes an export of events, one JSON object a line.
 final class NDJSONDecoder: FeedDecoder {
@@ -12,7 +13,6 @@ final class NDJSONDecoder: FeedDecoder {
   /// The first line, which is read early for its columns.
   private var pending: LineReader.Line?
 
-  /// Reads from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
@@ -33,7 +33,7 @@ final class NDJSONDecoder: FeedDecoder {
   ) throws(FeedError) -> [EventColumn] {
     let root: csj_element
     do throws(JSONParser.SyntaxError) {
-      root = try parser.parse(input.bytes(line.range))
+      root = try parser.parseWithNaN(input.bytes(line.range))
     } catch {
       throw input.error(
         line.endsWithLineBreak ? .invalidJSON : .truncated,

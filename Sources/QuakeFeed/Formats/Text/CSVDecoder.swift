@@ -2,23 +2,13 @@ import QuakeModel
 
 /// Decodes the rows of a USGS CSV file, according to its header.
 final class CSVDecoder: FeedDecoder {
-  private static let names: [(name: StaticString, column: EventColumn, reading: TextReading)] = [
-    ("time", .time, .instant),
-    ("latitude", .latitude, .number),
-    ("longitude", .longitude, .number),
-    ("depth", .depth, .number),
-    ("mag", .magnitude, .number),
-    ("magType", .magnitudeType, .text),
-    ("nst", .nst, .integer),
-    ("gap", .gap, .number),
-    ("dmin", .dmin, .number),
-    ("rms", .rms, .number),
-    ("net", .net, .text),
-    ("id", .code, .text),
-    ("updated", .updated, .instant),
-    ("place", .place, .text),
-    ("type", .type, .text),
-    ("status", .status, .text),
+  private static let names: [String: TextField] = [
+    "time": (.time, .instant), "latitude": (.latitude, .number), "longitude": (.longitude, .number),
+    "depth": (.depth, .number), "mag": (.magnitude, .number), "magType": (.magnitudeType, .text),
+    "nst": (.nst, .integer), "gap": (.gap, .number), "dmin": (.dmin, .number),
+    "rms": (.rms, .number), "net": (.net, .text), "id": (.code, .text),
+    "updated": (.updated, .instant), "place": (.place, .text), "type": (.type, .text),
+    "status": (.status, .text),
   ]
 
   let format = FeedFormat.usgsCSV
@@ -27,18 +17,15 @@ final class CSVDecoder: FeedDecoder {
   let inferredColumns: Set<EventColumn> = [.source, .netCode]
   private let rows: CSVRowReader
   /// The column of each field of a row; nil for ignored fields.
-  private let fields: [(column: EventColumn, reading: TextReading)?]
+  private let fields: [TextField?]
   private let codeIndex: Int
-  private let strict: Bool
-  private let region: EventFilter.BoundingBox?
+  private let options: FeedReader.Options
   private var scratch: [UInt8] = []
 
-  /// Reads the header, from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
-    strict = options.strict
-    region = options.expectedRegion
+    self.options = options
     rows = CSVRowReader(input: input, position: start, maximumRowBytes: options.maximumFeatureBytes)
     guard let header = try rows.next() else {
       throw FeedError(.emptyBody, "\(input.name) is empty", detail: "The body is empty.")
@@ -59,39 +46,26 @@ final class CSVDecoder: FeedDecoder {
   /// The column of each field that the header names.
   private static func fields(
     of header: LineReader.Line, _ rows: CSVRowReader
-  ) throws(FeedError) -> [(column: EventColumn, reading: TextReading)?] {
-    try rows.input.checkLineBreaks(
-      of: header, "the CSV header of \(rows.input.name) is wrong")
-    var fields: [(column: EventColumn, reading: TextReading)?] = []
+  ) throws(FeedError) -> [TextField?] {
     var scratch: [UInt8] = []
-    for field in rows.fields {
-      let known = rows.withText(of: field, scratch: &scratch) { text in
-        Self.names.first { entry in
-          entry.name.withUTF8Buffer { UnsafeRawBufferPointer($0).elementsEqual(text) }
-        }
-      }
-      if let known, fields.contains(where: { $0?.column == known.column }) {
-        throw rows.input.error(
-          .csvHeader, "the CSV header of \(rows.input.name) is wrong", at: header.range.lowerBound,
-          detail: "It names the column \"\(known.name)\" twice.")
-      }
-      fields.append(known.map { ($0.column, $0.reading) })
+    let names = rows.fields.map { field in
+      rows.withText(of: field, scratch: &scratch) { String(decoding: $0, as: UTF8.self) }
     }
-    let present = Set(fields.compactMap { $0?.column })
-    for required in [EventColumn.code, .time, .latitude, .longitude]
-    where !present.contains(required) {
-      let name = Self.names.first { $0.column == required }?.name ?? ""
+    let subject = "the CSV header of \(rows.input.name) is wrong"
+    let fields = try rows.input.fields(names, Self.names, of: header, subject)
+    let required: [(EventColumn, String)] = [
+      (.code, "id"), (.time, "time"), (.latitude, "latitude"), (.longitude, "longitude"),
+    ]
+    for (column, name) in required where !fields.contains(where: { $0?.column == column }) {
       // Text of another kind has none of these columns, and then the row is not a header.
-      let isHeader = present.count > 1
+      guard fields.count(where: { $0 != nil }) > 1 else {
+        throw rows.input.error(
+          .notAFeed, "\(rows.input.name) is not a feed", at: header.range.lowerBound,
+          detail: "It is neither GeoJSON, nor CSV with a header, nor FDSN text.",
+          hint: "Check the URL or the file.")
+      }
       throw rows.input.error(
-        isHeader ? .csvHeader : .notAFeed,
-        isHeader
-          ? "the CSV header of \(rows.input.name) is wrong" : "\(rows.input.name) is not a feed",
-        at: header.range.lowerBound,
-        detail: isHeader
-          ? "It has no column \"\(name)\"."
-          : "It is neither GeoJSON, nor CSV with a header, nor FDSN text.",
-        hint: isHeader ? nil : "Check the URL or the file.")
+        .csvHeader, subject, at: header.range.lowerBound, detail: "It has no column \"\(name)\".")
     }
     return fields
   }
@@ -120,7 +94,7 @@ final class CSVDecoder: FeedDecoder {
     }
     record.setInferredSource(scratch: &scratch)
     record.setNetCode(scratch: &scratch)
-    try FieldCheck.checkComplete(record, strict: strict, region: region)
+    try FieldCheck.checkComplete(record, options)
   }
 
   private func set(_ index: Int, in record: inout EventRecord) throws(Rejection) {
@@ -154,7 +128,6 @@ final class CSVRowReader {
   private var position: Int
   private var line = 1
 
-  /// Reads rows from `position` on.
   init(input: InputBuffer, position: Int, maximumRowBytes: Int) {
     self.input = input
     self.position = position

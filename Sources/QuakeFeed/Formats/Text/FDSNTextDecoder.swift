@@ -4,9 +4,7 @@ import QuakeModel
 ///
 /// Centres write the names in the header in different cases (`Depth/Km`), and SCEDC misspells one.
 final class FDSNTextDecoder: FeedDecoder {
-  private typealias Field = (column: EventColumn, reading: TextReading)
-
-  private static let names: [String: Field] = [
+  private static let names: [String: TextField] = [
     "eventid": (.code, .text), "time": (.time, .instant), "latitude": (.latitude, .number),
     "longitude": (.longitude, .number), "longtitude": (.longitude, .number),
     "depth/km": (.depth, .number), "author": (.net, .text), "magtype": (.magnitudeType, .text),
@@ -18,7 +16,7 @@ final class FDSNTextDecoder: FeedDecoder {
   private static let exportHeader =
     "#EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|"
     + "Magnitude|MagAuthor|EventLocationName|EventType"
-  private static let exportFields: [Field?] = [
+  private static let exportFields: [TextField?] = [
     (.code, .text), (.time, .instant), (.latitude, .number), (.longitude, .number),
     (.depth, .number), (.net, .text), (.source, .text), nil, (.netCode, .text),
     (.magnitudeType, .text), (.magnitude, .number), nil, (.place, .text), (.type, .text),
@@ -29,7 +27,7 @@ final class FDSNTextDecoder: FeedDecoder {
   private let rows: FDSNRowReader
   private let options: FeedReader.Options
   /// The column of each field of a row; nil for ignored fields.
-  private var fields: [Field?]
+  private var fields: [TextField?]
   /// Whether an export of ours has written the text; with `decidesByRow`, the row that was read last.
   private var isExport = false
   /// Whether each row tells by itself whether it is one of ours: the answer of a service that may be another store's.
@@ -41,7 +39,6 @@ final class FDSNTextDecoder: FeedDecoder {
   private var publicID: PublicID?
   private var publicIDs = PublicIDCheck()
 
-  /// Reads the header, from `start` on.
   init(
     _ input: InputBuffer, from start: Int, options: FeedReader.Options
   ) throws(FeedError) {
@@ -77,41 +74,28 @@ final class FDSNTextDecoder: FeedDecoder {
   /// The column of each field that the header names.
   private static func fields(
     of header: LineReader.Line, _ rows: FDSNRowReader
-  ) throws(FeedError) -> [Field?] {
-    try rows.input.checkLineBreaks(
-      of: header, "the FDSN text header of \(rows.input.name) is wrong")
-    var fields: [Field?] = []
-    for range in rows.fields {
-      var name = String(decoding: rows.input.bytes(range), as: UTF8.self).lowercased()
-      if fields.isEmpty { name = String(name.drop { $0 == "#" || $0 == " " }) }
-      let known = Self.names[name]
-      if let known, fields.contains(where: { $0?.column == known.column }) {
-        throw wrongHeader(rows, header, "It names the column \"\(name)\" twice.")
-      }
-      fields.append(known)
+  ) throws(FeedError) -> [TextField?] {
+    var names = rows.fields.map {
+      String(decoding: rows.input.bytes($0), as: UTF8.self).lowercased()
     }
-    let present = Set(fields.compactMap { $0?.column })
-    for (column, name) in [
+    names[0] = String(names[0].drop { $0 == "#" || $0 == " " })
+    let subject = "the FDSN text header of \(rows.input.name) is wrong"
+    let fields = try rows.input.fields(names, Self.names, of: header, subject)
+    let required: [(EventColumn, String)] = [
       (.code, "EventID"), (.time, "Time"), (.latitude, "Latitude"), (.longitude, "Longitude"),
-    ] as [(EventColumn, String)] where !present.contains(column) {
-      throw wrongHeader(rows, header, "It has no column \"\(name)\".")
+    ]
+    for (column, name) in required where !fields.contains(where: { $0?.column == column }) {
+      throw rows.input.error(
+        .csvHeader, subject, at: header.range.lowerBound, detail: "It has no column \"\(name)\".")
     }
     return fields
   }
 
   private static func columns(
-    of fields: [Field?], and others: Set<EventColumn> = []
+    of fields: [TextField?], and others: Set<EventColumn> = []
   ) -> [EventColumn] {
     let carried = others.union(fields.compactMap { $0?.column })
     return EventColumn.feed.filter(carried.contains)
-  }
-
-  private static func wrongHeader(
-    _ rows: FDSNRowReader, _ row: LineReader.Line, _ detail: String
-  ) -> FeedError {
-    rows.input.error(
-      .csvHeader, "the FDSN text header of \(rows.input.name) is wrong", at: row.range.lowerBound,
-      detail: detail)
   }
 
   /// Whether the first row after the header is one of an export of ours: `Catalog` is the catalogue that the code
@@ -194,8 +178,7 @@ final class FDSNTextDecoder: FeedDecoder {
       }
     }
     if centre == .usgs { record.setNetCode(scratch: &scratch) }
-    try FieldCheck.checkComplete(
-      record, strict: options.strict, region: options.expectedRegion)
+    try FieldCheck.checkComplete(record, options)
   }
 
   private func decodeExport(into record: inout EventRecord) throws(Rejection) {
@@ -213,8 +196,7 @@ final class FDSNTextDecoder: FeedDecoder {
         try target.reading.set(text, target.column, in: &record)
       }
     }
-    try FieldCheck.checkComplete(
-      record, strict: options.strict, region: options.expectedRegion)
+    try FieldCheck.checkComplete(record, options)
   }
 
   /// Restores the characters that an export has replaced; the result is in `scratch`.
@@ -296,7 +278,6 @@ final class FDSNRowReader {
   /// Whether spaces around a field do not belong to it.
   var trimsFields = true
 
-  /// Reads rows from `position` on.
   init(input: InputBuffer, position: Int, maximumRowBytes: Int) {
     self.input = input
     lines = LineReader(

@@ -49,7 +49,6 @@ enum TextReading {
     try text.withRawBytes { bytes throws(Rejection) in try set(bytes, column, in: &record) }
   }
 
-  /// The reason for which a value is rejected.
   static func wrong(
     _ column: EventColumn, _ text: UnsafeRawBufferPointer, _ expected: String
   ) -> Rejection {
@@ -78,15 +77,34 @@ extension InputBuffer {
   }
 }
 
+/// The column of a field, and how its values are read.
+typealias TextField = (column: EventColumn, reading: TextReading)
+
 extension InputBuffer {
-  /// Throws if the text has no line feed, but carriage returns: then its lines end with these, and all rows would be part
-  /// of the header.
-  func checkLineBreaks(of header: LineReader.Line, _ message: String) throws(FeedError) {
-    guard !header.endsWithLineBreak, bytes(header.range).contains(0x0D) else { return }
-    throw error(
-      .csvHeader, message, at: header.range.lowerBound,
-      detail: "Its lines end with carriage returns alone.",
-      hint: "End them with line feeds: \"tr '\\r' '\\n'\" converts a file.")
+  /// The columns of the fields that a header names; nil for those that are not `known`.
+  ///
+  /// - Parameter message: The message of an error.
+  func fields(
+    _ names: [String], _ known: [String: TextField], of header: LineReader.Line, _ message: String
+  ) throws(FeedError) -> [TextField?] {
+    // Then all rows would be part of the header.
+    if !header.endsWithLineBreak, bytes(header.range).contains(0x0D) {
+      throw error(
+        .csvHeader, message, at: header.range.lowerBound,
+        detail: "Its lines end with carriage returns alone.",
+        hint: "End them with line feeds: \"tr '\\r' '\\n'\" converts a file.")
+    }
+    var fields: [TextField?] = []
+    for name in names {
+      let field = known[name]
+      if let field, fields.contains(where: { $0?.column == field.column }) {
+        throw error(
+          .csvHeader, message, at: header.range.lowerBound,
+          detail: "It names the column \"\(name)\" twice.")
+      }
+      fields.append(field)
+    }
+    return fields
   }
 }
 

@@ -155,7 +155,6 @@ struct URLSecrets {
 
   /// The text with secrets masked.
   private(set) var shown = ""
-  /// The masked parts.
   private(set) var pieces: [String] = []
   /// The secrets within the masked parts: the password without the user name, the value of a parameter.
   private(set) var values: [String] = []

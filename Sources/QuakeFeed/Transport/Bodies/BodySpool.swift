@@ -9,14 +9,13 @@ import Glibc
 public final class BodySpool: ByteSource {
   /// The source to read from; nil if the whole body is in the file.
   private let source: (any ByteSource)?
-  private let file: Int32
+  /// After an error of the file, reading continues, but the body is not kept.
+  private let file: BodyFile
   /// The number of bytes read from the file.
-  private var position: off_t = 0
+  private var position = 0
   /// The error to throw at the end of the body, if any.
   private let end: FeedError?
   private var isAtEnd = false
-  /// The first error of the file. Reading continues after it, but the body is not kept.
-  private var failure: FeedError?
 
   /// The most bytes that are kept; no feed has more.
   static let limit = 256 << 20
@@ -28,21 +27,23 @@ public final class BodySpool: ByteSource {
   public init(_ source: any ByteSource, in folder: String) throws(FeedError) {
     self.source = source
     end = nil
-    file = try BodyFile.create(in: folder)
+    file = BodyFile(
+      in: folder,
+      limit: (
+        Self.limit,
+        FeedError(.unreadable, "the body is longer than the limit of \(Self.limit >> 20) MiB")
+      ))
+    try file.create()
   }
 
   /// A body that is already in a file, as it was received.
   ///
-  /// - Parameters:
-  ///   - file: Its descriptor, which is closed at deinitialisation.
-  ///   - end: The error at the end of the body; nil if it is complete.
-  init(keeping file: Int32, end: FeedError?) {
+  /// - Parameter end: The error at the end of the body; nil if it is complete.
+  package init(_ file: BodyFile, end: FeedError? = nil) {
     source = nil
     self.end = end
     self.file = file
   }
-
-  deinit { close(file) }
 
   /// Reads the next bytes; 0 at the end.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
@@ -51,23 +52,16 @@ public final class BodySpool: ByteSource {
     if count == 0 {
       isAtEnd = true
     } else {
-      keep(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      file.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
     return count
   }
 
   private func readKept(into buffer: UnsafeMutableRawBufferPointer) throws(FeedError) -> Int {
-    let count = pread(file, buffer.baseAddress, buffer.count, position)
-    guard count >= 0 else { throw Self.unreadable() }
-    position += off_t(count)
+    let count = try file.read(into: buffer, at: position)
+    position += count
     if count == 0, let end { throw end }
     return count
-  }
-
-  private static func unreadable() -> FeedError {
-    FeedError(
-      .unreadable, "could not read the body from its temporary file",
-      detail: SystemFailure(errno).sentence)
   }
 
   /// Passes the whole body, including its unread part, to `body` as the parts of a gzip file.
@@ -77,31 +71,26 @@ public final class BodySpool: ByteSource {
     _ part: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
     readToEnd()
-    if let failure { throw failure }
-    let compressor = isCompressed ? nil : GzipCompressor()
+    if let failure = file.failure { throw failure }
+    var compressor: GzipCompressor? = GzipCompressor()
     let input = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.partBytes, alignment: 16)
     defer { input.deallocate() }
-    var offset: off_t = 0
+    var offset = 0
     while true {
-      let count = pread(file, input.baseAddress, input.count, offset)
-      guard count >= 0 else { throw Self.unreadable() }
+      let count = try file.read(into: input, at: offset)
       guard count > 0 else { break }
-      offset += off_t(count)
       let bytes = UnsafeRawBufferPointer(rebasing: input[..<count])
+      if offset == 0, bytes.starts(with: GunzipSource.magic) { compressor = nil }
+      offset += count
       if let compressor { try compressor.compress(bytes, part) } else { try part(bytes) }
     }
     try compressor?.finish(part)
   }
 
-  private var isCompressed: Bool {
-    var first: [UInt8] = [0, 0]
-    return pread(file, &first, 2, 0) == 2 && first == GunzipSource.magic
-  }
-
   private func readToEnd() {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }
-    while source != nil, !isAtEnd, failure == nil {
+    while source != nil, !isAtEnd, file.failure == nil {
       do throws(FeedError) {
         _ = try read(into: buffer)
       } catch {
@@ -109,31 +98,31 @@ public final class BodySpool: ByteSource {
       }
     }
   }
-
-  private func keep(_ bytes: UnsafeRawBufferPointer) {
-    guard failure == nil else { return }
-    guard Int(lseek(file, 0, SEEK_CUR)) + bytes.count <= Self.limit else {
-      failure = FeedError(
-        .unreadable, "the body is longer than the limit of \(Self.limit >> 20) MiB")
-      return
-    }
-    do throws(FeedError) {
-      try BodyFile.write(bytes, to: file)
-    } catch {
-      failure = error
-    }
-  }
 }
 
-/// The unnamed file in which the body of a feed is stored while it is read.
-public enum BodyFile {
-  /// Creates an empty file in `folder` for reading and writing. The caller closes it.
-  ///
-  /// - Returns: Its descriptor, which is close-on-exec.
-  /// - Throws: `.unreadable` if the file cannot be created.
-  public static func create(in folder: String) throws(FeedError) -> Int32 {
+/// The unnamed file in which the body of a feed is stored. It is created with the first byte, because most downloads have
+/// no body.
+package final class BodyFile {
+  private let folder: String
+  private let limit: (bytes: Int, excess: FeedError)?
+  private var descriptor: Int32 = -1
+  private var count = 0
+  /// Why the body cannot be kept.
+  package private(set) var failure: FeedError?
+
+  /// - Parameter limit: The most bytes, and the error of a body with more; nil: there is no limit.
+  package init(in folder: String, limit: (bytes: Int, excess: FeedError)? = nil) {
+    self.folder = folder
+    self.limit = limit
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Creates the file, if it is not there yet.
+  func create() throws(FeedError) {
+    guard descriptor < 0 else { return }
     do throws(SystemFailure) {
-      return try UnnamedFile.create(in: folder, named: "quake-body")
+      descriptor = try UnnamedFile.create(in: folder, named: "quake-body")
     } catch {
       throw FeedError(
         .unreadable, "could not create a temporary file in \"\(folder)\"",
@@ -142,46 +131,14 @@ public enum BodyFile {
     }
   }
 
-  /// Writes all of `bytes` at the file's position.
-  ///
-  /// - Throws: `.unreadable` if they cannot be written.
-  public static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) throws(FeedError) {
-    do throws(SystemFailure) {
-      try SystemCalls.write(bytes, to: file)
-    } catch {
-      throw FeedError(
-        .unreadable, "could not write to a temporary file",
-        detail: error.sentence)
-    }
-  }
-}
-
-/// Stores the body of a download, as it is received, in an unnamed file. The file is created with the first
-/// byte, because most polls have no body.
-final class DownloadSpool {
-  private let folder: String
-  private let limit: Int
-  private(set) var count = 0
-  private var file: Int32 = -1
-  /// Why the body cannot be kept.
-  private(set) var failure: FeedError?
-
-  /// - Parameters:
-  ///   - folder: The folder of the file.
-  ///   - limit: The most bytes; more is an error.
-  init(in folder: String, limit: Int) {
-    self.folder = folder
-    self.limit = limit
-  }
-
-  deinit { if file >= 0 { close(file) } }
-
-  /// Appends bytes; false on an error.
-  func append(_ bytes: UnsafeRawBufferPointer, of name: String) -> Bool {
+  /// Appends bytes; false after an error.
+  @discardableResult
+  package func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard failure == nil else { return false }
     do throws(FeedError) {
-      guard count + bytes.count <= limit else { throw .bodyTooLarge("\"\(name)\"", limit: limit) }
-      try open()
-      try BodyFile.write(bytes, to: file)
+      if let limit, count + bytes.count > limit.bytes { throw limit.excess }
+      try create()
+      try write(bytes)
       count += bytes.count
       return true
     } catch {
@@ -190,14 +147,26 @@ final class DownloadSpool {
     }
   }
 
-  private func open() throws(FeedError) {
-    if file < 0 { file = try BodyFile.create(in: folder) }
+  private func write(_ bytes: UnsafeRawBufferPointer) throws(FeedError) {
+    do throws(SystemFailure) {
+      try SystemCalls.write(bytes, to: descriptor)
+    } catch {
+      throw FeedError(
+        .unreadable, "could not write to a temporary file", detail: error.sentence)
+    }
   }
 
-  /// Passes the descriptor to the caller, which closes it.
-  func release() throws(FeedError) -> Int32 {
-    try open()
-    defer { file = -1 }
-    return file
+  /// Reads the bytes from an offset on; 0 at the end.
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) throws(FeedError) -> Int {
+    guard descriptor >= 0 else { return 0 }
+    let count = pread(descriptor, buffer.baseAddress, buffer.count, offset)
+    guard count >= 0 else {
+      throw FeedError(
+        .unreadable, "could not read the body from its temporary file",
+        detail: SystemFailure(errno).sentence)
+    }
+    return count
   }
 }

@@ -1,7 +1,8 @@
-import QuakeClient
 import QuakeModel
 import TestSupport
 import Testing
+
+@testable import QuakeClient
 
 /// What a client reads from JSON is what the server wrote: written again, it is the same text.
 @Suite struct ChangeParserTests {
@@ -104,6 +105,16 @@ import Testing
     }
   }
 
+  /// Why a text is no change; empty if it is one.
+  private func problem(of text: [UInt8], _ parser: inout ChangeParser) -> String {
+    do throws(InvalidJSON) {
+      _ = try parser.change(text)
+      return ""
+    } catch {
+      return error.problem
+    }
+  }
+
   private static func written(_ change: Change) -> [UInt8] {
     var json = JSONWriter()
     json.change(change)
@@ -117,8 +128,7 @@ import Testing
     for _ in 0..<50 {
       let change = try maker.change()
       let text = Self.written(change)
-      var problem = ""
-      let read = try #require(parser.change(text, problem: &problem), "\(problem)")
+      let read = try parser.change(text)
       #expect(read.old == change.old)
       #expect(read.new == change.new)
       #expect(read.transaction.at == change.transaction.at)
@@ -134,9 +144,7 @@ import Testing
       let token = try maker.token()
       var json = JSONWriter()
       json.snapshot(record, token: token, position: 7)
-      var problem = ""
-      let read = try #require(
-        ChangeParser().snapshot(json.bytes, problem: &problem), "\(problem)")
+      let read = try ChangeParser().snapshot(json.bytes)
       #expect(read.record == record)
       #expect(read.token == token)
       #expect(read.position == 7)
@@ -149,10 +157,10 @@ import Testing
       let text = Self.written(try maker.change())
       var parser = ChangeParser()
       for count in stride(from: 0, to: text.count, by: max(1, text.count / 500)) {
-        var problem = ""
-        let isRefused = parser.change(Array(text[..<count]), problem: &problem) == nil
         // An expectation for each takes longer than the parser.
-        if !isRefused || problem.isEmpty { Issue.record("the first \(count) bytes: \(problem)") }
+        if problem(of: Array(text[..<count]), &parser).isEmpty {
+          Issue.record("the first \(count) bytes")
+        }
       }
     }
   }
@@ -167,8 +175,7 @@ import Testing
         text[Int.random(in: text.indices, using: &maker.random)] =
           UInt8.random(in: .min ... .max, using: &maker.random)
       }
-      var problem = ""
-      _ = parser.change(text, problem: &problem)
+      _ = try? parser.change(text)
     }
   }
 
@@ -192,20 +199,18 @@ import Testing
       (#"{"op":"insert"}"#, "not a change"),
     ])
   func whatIsNoChangeIsRefused(text: String, part: String) {
-    var problem = ""
     var parser = ChangeParser()
-    #expect(parser.change(Array(text.utf8), problem: &problem) == nil)
+    let problem = problem(of: Array(text.utf8), &parser)
     #expect(problem.contains(part), "\(problem)")
   }
 
   @Test func invalidUTF8IsRefused() {
-    var problem = ""
     var parser = ChangeParser()
     for bytes in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xC3]]
       as [[UInt8]]
     {
       let text = Array(#"{"a":""#.utf8) + bytes + Array(#""}"#.utf8)
-      #expect(parser.change(text, problem: &problem) == nil)
+      let problem = problem(of: text, &parser)
       #expect(problem.contains("UTF-8"), "\(problem)")
     }
   }
@@ -221,10 +226,8 @@ import Testing
     )
     .replacing(#""old":{"#, with: #""old":{"colour":[],"#)
     .replacing(#""pid":"#, with: #""host":{},"pid":"#)
-    var problem = ""
     var parser = ChangeParser()
-    let read = try #require(
-      parser.change(Array(" \(more)\r\n".utf8), problem: &problem), "\(problem)")
+    let read = try parser.change(Array(" \(more)\r\n".utf8))
     #expect(Self.written(read) == text)
   }
 }
