@@ -96,7 +96,7 @@ extension ConsumerLoop {
     for consumer in all {
       guard let state = states[consumer.name] else { continue }
       let book = try consumer.configuration.rule.map { rule in
-        try store.book(rule, of: consumer.name, after: state.cursor.token, over: connection) {
+        try store.book(rule, of: consumer.name, after: state.cursor, over: connection) {
           [unowned consumer] in consumer.gate.admits($0)
         }
       }

@@ -39,7 +39,7 @@ import Testing
     let states = try store.take(
       [.init(name: "duty", sink: "none", isAlert: true)], over: connection)
     let state = try #require(states["duty"])
-    var book = try store.book(rule, of: "duty", after: state.cursor.token, over: connection)
+    var book = try store.book(rule, of: "duty", after: state.cursor, over: connection)
     var reader = try HistoryReader(connection: try database.connect(), after: state.cursor)
     var ids: [String] = []
     func record(_ alerts: [Alert]) throws {
@@ -49,7 +49,7 @@ import Testing
       page.owed = alerts.indices.map { ("duty", $0) }
       page.conversations = changed.map { ("duty", $0) }
       page.past = past.map { ("duty", $0) }
-      page.cursors = [("duty", HistoryCursor(token: book.token))]
+      page.cursors = [("duty", book.cursor)]
       _ = try store.record(page, over: connection)
       ids += alerts.map(\.id)
     }
