@@ -114,21 +114,6 @@ final class Consumer {
   }
 }
 
-extension HistoryCursor {
-  /// Whether a change comes after it.
-  func isBefore(_ change: Change) -> Bool {
-    let number = change.transaction.token.number
-    return number > token.number
-      || number == token.number && changes > 0 && change.position >= changes
-  }
-
-  /// Whether it has less of the history than another cursor.
-  func isBefore(_ other: HistoryCursor) -> Bool {
-    func done(_ cursor: HistoryCursor) -> Int64 { cursor.changes == 0 ? .max : cursor.changes }
-    return (token.number, done(self)) < (other.token.number, done(other))
-  }
-}
-
 /// Lets as many messages of a consumer pass as its limit allows, and counts the others.
 ///
 /// A conversation is told as a whole: if its first message is dropped, so are the others. What was told is always
