@@ -26,7 +26,7 @@ final class ChangeHub: Sendable {
   }
 
   private let settings: ConnectionSettings
-  private let mailbox: StreamMailbox
+  private let mailbox: Mailbox<StreamMessage>
   private let pressure: Flag
   private let ended: WakeEvent
   private let report: @Sendable (ServerNotice) -> Void
@@ -40,7 +40,7 @@ final class ChangeHub: Sendable {
   ///     the one that was read.
   ///   - advanced: Gets the newest token that was read, each time it is another.
   init(
-    _ settings: ConnectionSettings, mailbox: StreamMailbox, pressure: Flag,
+    _ settings: ConnectionSettings, mailbox: Mailbox<StreamMessage>, pressure: Flag,
     ended: WakeEvent,
     report: @escaping @Sendable (ServerNotice) -> Void,
     advanced: @escaping @Sendable (ChangeToken) -> Void
