@@ -14,6 +14,7 @@ final class AlertLoop {
   /// While there are clients: one connection reads the history, the other one what the conversations need.
   private var connections: (history: Connection, work: Connection)?
   private var clients: [AlertClient] = []
+  private var arrivals: [(AlertOrder, TakenSocket)] = []
   private var clock = DatabaseClock()
   /// Whether the history may have something new.
   private var hasNews = true
@@ -30,19 +31,20 @@ final class AlertLoop {
 
   // MARK: - Clients
 
-  func add(_ order: AlertOrder, _ socket: TakenSocket) throws {
-    do {
-      let work = try opened().work
-      clients.append(try AlertClient(order, socket, settings, over: work))
-    } catch {
-      socket.end()
-      throw error
+  /// Takes clients, which are served from the next turn on.
+  func add(_ new: [(AlertOrder, TakenSocket)]) { arrivals += new }
+
+  private func beginArrivals() throws {
+    while let (order, socket) = arrivals.first {
+      clients.append(try AlertClient(order, socket, settings, over: try opened().work))
+      arrivals.removeFirst()
     }
   }
 
   func endAll() {
     for client in clients { client.end() }
-    clients = []
+    for (_, socket) in arrivals { socket.end() }
+    (clients, arrivals) = ([], [])
     close()
   }
 
@@ -67,6 +69,7 @@ final class AlertLoop {
 
   /// Does what there is to do.
   func turn() throws {
+    try beginArrivals()
     removeEnded()
     guard !clients.isEmpty else { return }
     let (history, work) = try opened()

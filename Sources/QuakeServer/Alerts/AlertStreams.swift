@@ -56,8 +56,8 @@ final class AlertStreams: Sendable {
 
   private func serve(_ loop: AlertLoop) {
     while !isStopped.isSet {
+      loop.add(takeArrivals())
       do {
-        for (order, socket) in takeArrivals() { try loop.add(order, socket) }
         try loop.turn()
       } catch {
         loop.endAll()

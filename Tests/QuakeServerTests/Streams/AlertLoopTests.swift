@@ -32,23 +32,21 @@ import Testing
     }
   }
 
-  /// Begins the stream of a consumer, over a socket pair.
+  private func order(_ rule: AlertRule) throws -> AlertOrder {
+    let consumer = try #require(RemoteConsumer("duty", of: "ann", session: ""))
+    return AlertOrder(
+      consumer: consumer, holder: consumer.makeHolder(), rule: rule,
+      cursor: HistoryCursor(token: .beginning), form: .lines, limit: .max, wait: nil)
+  }
+
+  /// Adds a client over a socket pair.
   ///
   /// - Returns: The client's end.
-  private func begin(_ rule: AlertRule) throws -> Int32 {
-    let consumer = try #require(RemoteConsumer("duty", of: "ann", session: ""))
-    let start = HistoryCursor(token: .beginning)
-    _ = try consumer.make(at: start, rule: "alert=true", over: connection)
-    let holder = consumer.makeHolder()
-    _ = try consumer.take(as: holder, over: connection)
+  private func add(_ order: AlertOrder, to loop: AlertLoop) throws -> Int32 {
     var ends: [Int32] = [-1, -1]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
     let taken = ends[1]
-    try loop.add(
-      AlertOrder(
-        consumer: consumer, holder: holder, rule: rule, cursor: start, form: .lines, limit: .max,
-        wait: nil),
-      TakenSocket(descriptor: taken) { close(taken) })
+    loop.add([(order, TakenSocket(descriptor: taken) { close(taken) })])
     return ends[0]
   }
 
@@ -60,7 +58,10 @@ import Testing
     var rule = AlertRule()
     rule.filter.minimumMagnitude = 5
     rule.settle = .seconds(3600)
-    let client = try begin(rule)
+    let order = try order(rule)
+    _ = try order.consumer.make(at: order.cursor, rule: "alert=true", over: connection)
+    _ = try order.consumer.take(as: order.holder, over: connection)
+    let client = try add(order, to: loop)
     defer { close(client) }
     try connection.run("insert into quake.quake (code, time, magnitude) values ('a', now(), 6)")
     try loop.turn()
@@ -70,5 +71,17 @@ import Testing
     try loop.turn()
     #expect(try conversation() == "closed 0")
     loop.endAll()
+  }
+  @Test func allClientsAreEndedThatHaveComeWhileTheDatabaseIsAway() throws {
+    let away = PostgresError(kind: .connection, message: "away")
+    let loop = AlertLoop(.patient) { throw away }
+    let clients = try [add(order(AlertRule()), to: loop), add(order(AlertRule()), to: loop)]
+    defer { for client in clients { close(client) } }
+    #expect(throws: PostgresError.self) { try loop.turn() }
+    loop.endAll()
+    for client in clients {
+      var byte: UInt8 = 0
+      #expect(recv(client, &byte, 1, Int32(MSG_DONTWAIT)) == 0)
+    }
   }
 }
