@@ -143,9 +143,8 @@ final class ChangeHub: Sendable {
         try readAndWait(&following, over: connection)
         return
       } catch let error as StoreError {
-        guard case .token(let problem) = error.kind else { throw error }
-        if problem == .future, try follower.isAtCopy() {
-          // The copy does not have yet what was read elsewhere.
+        guard case .token = error.kind else { throw error }
+        if try follower.isLate(error) {
           note(error.message)
           _ = Connection.pause(for: HistoryFollower.pollInterval, wake: ended.descriptor)
         } else {
