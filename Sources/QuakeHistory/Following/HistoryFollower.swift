@@ -200,7 +200,8 @@ package struct AnswerTimeout {
   package private(set) var duration = shortest
 
   private static let shortest = Duration.seconds(8)
-  private static let longest = Duration.seconds(64)
+  /// For statements that may wait for others.
+  package static let longest = Duration.seconds(64)
 
   /// The shortest timeout.
   package init() {}

@@ -92,7 +92,7 @@ final class AlertSession {
     self.name = name
     self.store = store
     self.wake = wake
-    connection = try database.connect(wake: wake)
+    connection = try database.connect(wake: wake, answerTimeout: AnswerTimeout.longest)
     let description = ConsumerStore.Description(
       name: name, sink: ConsumerStatus.programPrefix + database.settings.applicationName,
       isAlert: true)
