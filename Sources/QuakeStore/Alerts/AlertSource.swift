@@ -96,7 +96,7 @@ final class AlertSession {
     let description = ConsumerStore.Description(
       name: name, sink: ConsumerStatus.programPrefix + database.settings.applicationName,
       isAlert: true)
-    var states = try store.take([description], again: again, over: connection)
+    var (states, _) = try store.take(again ? .own : .all, of: [description], over: connection)
     if !again, states[name] == nil {
       let now = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
       states = try store.begin([description], at: now, over: connection)

@@ -25,10 +25,10 @@ import Testing
     return rule
   }
 
+  private static let duty = ConsumerStore.Description(name: "duty", sink: "none", isAlert: true)
+
   private func begin() throws {
-    _ = try store.begin(
-      [.init(name: "duty", sink: "none", isAlert: true)],
-      at: HistoryCursor(token: .beginning), over: connection)
+    _ = try store.begin([Self.duty], at: HistoryCursor(token: .beginning), over: connection)
   }
 
   /// Decides about what the consumer has not seen, as a process does that has just begun.
@@ -36,8 +36,7 @@ import Testing
   /// - Returns: The ids of the messages.
   @discardableResult
   private func decide(_ rule: AlertRule, until time: Timestamp? = nil) throws -> [String] {
-    let states = try store.take(
-      [.init(name: "duty", sink: "none", isAlert: true)], over: connection)
+    let (states, _) = try store.take(.all, of: [Self.duty], over: connection)
     let state = try #require(states["duty"])
     var book = try store.book(rule, of: "duty", after: state.cursor, over: connection)
     var reader = try HistoryReader(connection: try database.connect(), after: state.cursor)
@@ -156,6 +155,20 @@ import Testing
     #expect(
       try connection.ask("select count(*) from quake.conversation where state = 'retracted'")
         == "\(count)")
+  }
+
+  @Test func aConsumerIsFreeWhenTheConnectionOfItsProcessHasEnded() throws {
+    try begin()
+    func held() throws -> Set<String> {
+      try store.take(.free, of: [Self.duty], over: connection).held
+    }
+    try withExtendedLifetime(database.connect()) { other in
+      _ = try ConsumerStore().take(.all, of: [Self.duty], over: other)
+      #expect(try held() == ["duty"])
+      #expect(try store.take(.own, of: [Self.duty], over: connection).states.isEmpty)
+    }
+    try eventually("the consumer is free") { try held().isEmpty }
+    #expect(try store.take(.own, of: [Self.duty], over: connection).states.count == 1)
   }
 
   @Test func theClockIsThatOfTheDatabase() throws {
