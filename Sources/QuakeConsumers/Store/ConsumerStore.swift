@@ -197,7 +197,7 @@ extension ConsumerStore {
       """)
   }
 
-  func states(of names: [String], over connection: Connection) throws -> [String: State] {
+  package func states(of names: [String], over connection: Connection) throws -> [String: State] {
     let states = try connection.rows(
       """
       select w.name, \(sql: DurableCursor.token(of: "w")) as token, w.changes,
@@ -380,12 +380,5 @@ extension ConsumerStore {
       default: (name, .replaced)
       }
     }
-  }
-
-  /// The states of consumers after a notice.
-  package func reload(
-    _ names: [String], over connection: Connection
-  ) throws -> [String: State] {
-    try states(of: names, over: connection)
   }
 }

@@ -131,7 +131,7 @@ final class AlertSession {
   /// Stores that the program is there, every few seconds, and looks whether the consumer is paused.
   private func showLife() throws {
     if signOfLife.fireIfDue() { try store.moveIdle([(name, book.cursor)], over: connection) }
-    isPaused = try store.reload([name], over: connection)[name]?.isPaused ?? false
+    isPaused = try store.states(of: [name], over: connection)[name]?.isPaused ?? false
   }
 
   private func waitForResumption() throws {

@@ -176,7 +176,7 @@ extension ConsumerLoop {
       }
     }
     if !changed.isEmpty {
-      let states = try store.reload(changed.map(\.name), over: connection)
+      let states = try store.states(of: changed.map(\.name), over: connection)
       try replaceOwed(of: changed, states, over: connection)
     }
     guard !rewound.isEmpty else { return }
