@@ -172,8 +172,8 @@ let package = Package(
     .testTarget(
       name: "QuakeServerTests",
       dependencies: [
-        "QuakeServer", "QuakeHistory", "QuakeModel", "Postgres", "Basics", "CommandLine",
-        "TestSupport",
+        "QuakeServer", "QuakeConsumers", "QuakeHistory", "QuakeModel", "Postgres", "Basics",
+        "CommandLine", "TestSupport",
       ],
       exclude: ["Unit/Page"],
       swiftSettings: tests),

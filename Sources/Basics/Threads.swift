@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// Starts threads for blocking calls, which must not run on Swift's pool: that has only as many threads as the
 /// machine has cores.
@@ -98,6 +99,54 @@ package final class WakeEvent: Sendable {
       // Less than 0: a signal came in between.
       if count >= 0 { return count > 0 }
     }
+  }
+}
+
+/// Passes values from other threads to one, in their order.
+package final class Mailbox<Value: Sendable>: Sendable {
+  private struct State {
+    var values: [Value] = []
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let event: WakeEvent
+
+  package init() throws(DescriptorFailure) { event = try WakeEvent() }
+
+  /// Readable while there may be values.
+  package var descriptor: Int32 { event.descriptor }
+
+  /// Adds values, and wakes the thread that takes them.
+  ///
+  /// - Returns: Whether it is open: otherwise nobody takes them.
+  @discardableResult
+  package func post(_ new: [Value]) -> Bool {
+    let (isOpen, wasEmpty) = state.withLock { state in
+      guard !state.isClosed else { return (false, false) }
+      defer { state.values += new }
+      return (true, state.values.isEmpty)
+    }
+    if wasEmpty, !new.isEmpty { event.raise() }
+    return isOpen
+  }
+
+  @discardableResult
+  package func post(_ value: Value) -> Bool { post([value]) }
+
+  package func take() -> [Value] {
+    // Before the values: those that come later make it readable again.
+    event.lower()
+    return state.withLock { state in
+      defer { state.values = [] }
+      return state.values
+    }
+  }
+
+  /// Takes the last values: it gets no more.
+  package func close() -> [Value] {
+    state.withLock { $0.isClosed = true }
+    return take()
   }
 }
 

@@ -19,7 +19,7 @@ package struct ChildProcess: Sendable {
   package var environment: Environment = .inherited([:])
   /// The folder to run in; `nil` is the caller's.
   package var workingDirectory: String?
-  /// The standard input of the child; `nil` is `/dev/null`.
+  /// The standard input of the child; `nil` is an empty one.
   package var input: [UInt8]?
   /// The most bytes kept of each output. Of a longer output the end is kept, because programs print their
   /// errors there.
@@ -177,13 +177,6 @@ extension ChildProcess {
 struct Pipe {
   private(set) var reading: Int32 = -1
   private(set) var writing: Int32 = -1
-
-  static let closed = Pipe(reading: -1, writing: -1)
-
-  private init(reading: Int32, writing: Int32) {
-    self.reading = reading
-    self.writing = writing
-  }
 
   /// Both ends close-on-exec, and above the standard descriptors: in a program started with one
   /// of those closed, the pipe would take its place and then be overwritten in the child.

@@ -7,77 +7,45 @@ extension ChildProcess {
   ///
   /// A grandchild that keeps the outputs open does not prolong the call.
   package func run() throws(LaunchError) -> Outcome {
-    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    defer { close(nothing) }
-    var toChild = Pipe.closed
-    if input != nil { toChild = try pipe() }
-    defer { toChild.closeAll() }
     var output = try pipe()
     defer { output.closeAll() }
     var errors = try pipe()
     defer { errors.closeAll() }
-
-    let pid = try spawn(
-      input: input == nil ? nothing : toChild.reading, output: output.writing,
-      errors: errors.writing)
-    toChild.closeReading()
+    let child = try RunningChild(
+      self, output: output.writing, errors: errors.writing, in: .callers)
     output.closeWriting()
     errors.closeWriting()
-    for descriptor in [toChild.writing, output.reading, errors.reading] where descriptor >= 0 {
+    for descriptor in [output.reading, errors.reading] {
       _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     }
+    child.give(input ?? [], isLast: true)
 
     var result = Outcome(ending: .timedOut, output: [], errors: [])
-    var remaining = (input ?? [])[...]
-    if remaining.isEmpty { toChild.closeWriting() }
     var stop = Stop(timeout: timeout)
     while true {
-      var waiting = [
-        pollfd(fd: toChild.writing, events: Int16(POLLOUT), revents: 0),
-        pollfd(fd: output.reading, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: errors.reading, events: Int16(POLLIN), revents: 0),
-      ]
-      // The end of the child is no event for poll(2) if a grandchild keeps the outputs open, or if the child
-      // has closed them. So this loop also checks for it every 10 ms.
-      poll(&waiting, nfds_t(waiting.count), 10)
-      if waiting[0].revents != 0, !feed(&remaining, to: toChild.writing) { toChild.closeWriting() }
-      if waiting[1].revents != 0, !collect(output.reading, into: &result.output) {
-        output.closeReading()
-      }
-      if waiting[2].revents != 0, !collect(errors.reading, into: &result.errors) {
-        errors.closeReading()
-      }
-
-      var status: Int32 = 0
-      let waited = waitpid(pid, &status, WNOHANG)
-      if waited == pid || (waited < 0 && errno != EINTR) {
-        // The pipes may still hold output from before its end.
-        if output.reading >= 0 { _ = collect(output.reading, into: &result.output) }
-        if errors.reading >= 0 { _ = collect(errors.reading, into: &result.errors) }
-        result.ending = stop.hasBegun ? .timedOut : Self.ending(status)
+      var waiting =
+        [output, errors].map { pollfd(fd: $0.reading, events: Int16(POLLIN), revents: 0) }
+        + child.descriptors
+      poll(&waiting, nfds_t(waiting.count), RunningChild.pollInterval.pollTimeout)
+      child.advance()
+      // The pipes may still hold output from before its end.
+      collect(&output, into: &result.output)
+      collect(&errors, into: &result.errors)
+      if let ending = child.ending {
+        result.ending = stop.hasBegun ? .timedOut : ending
         return result
       }
-      stop.advance(pid)
+      stop.advance(child)
     }
   }
 
-  /// Writes as much as fits into the pipe; false when all is written or the reader has gone.
-  private func feed(_ bytes: inout ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { BrokenPipe.write(descriptor, $0) }
-      if count < 0 { return errno == EAGAIN || errno == EINTR }
-      bytes = bytes.dropFirst(count)
-    }
-    return false
-  }
-
-  /// Reads the available bytes and keeps the last `outputLimit`; false at the end of the file.
-  private func collect(_ descriptor: Int32, into bytes: inout [UInt8]) -> Bool {
+  /// Reads the available bytes and keeps the last `outputLimit`.
+  private func collect(_ pipe: inout Pipe, into bytes: inout [UInt8]) {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
-      while true {
-        let count = read(descriptor, buffer.baseAddress, buffer.count)
-        if count < 0 { return errno == EAGAIN || errno == EINTR }
-        if count == 0 { return false }
+      while pipe.reading >= 0 {
+        let count = read(pipe.reading, buffer.baseAddress, buffer.count)
+        if count < 0 { return }
+        if count == 0 { pipe.closeReading() }
         bytes.append(contentsOf: buffer.prefix(count))
         if bytes.count > outputLimit { bytes.removeFirst(bytes.count - outputLimit) }
       }
@@ -98,23 +66,21 @@ extension ChildProcess {
       deadline = timeout.map { MonotonicClock.now() + $0 }
     }
 
-    mutating func advance(_ pid: pid_t) {
+    mutating func advance(_ child: RunningChild) {
       guard let deadline, MonotonicClock.now() >= deadline else { return }
-      kill(pid, hasBegun ? SIGKILL : SIGTERM)
+      child.signal(hasBegun ? SIGKILL : SIGTERM)
       hasBegun = true
       self.deadline = MonotonicClock.now() + .seconds(2)
     }
   }
 }
 
-/// A child that runs concurrently with its parent and reads its input from a pipe. It shares the parent's
-/// standard output and error.
+/// A child that runs concurrently with its parent and reads its input from a pipe.
 ///
-/// No call blocks; poll `descriptors`. The child is in a process group of its own, so that Ctrl-C does not
-/// reach it. Use it from one thread only.
+/// No call blocks; poll `descriptors`. Use it from one thread only.
 package final class RunningChild {
-  /// Its process id, which is also that of its group.
   package let pid: pid_t
+  private let group: ChildProcess.Group
   /// How it ended; nil until its end is detected.
   package private(set) var ending: ChildProcess.Ending?
   private var input: Int32
@@ -124,18 +90,27 @@ package final class RunningChild {
   private var isAll = false
 
   /// Starts `program`. Its `input` and `timeout` are ignored.
-  package init(_ program: ChildProcess) throws(ChildProcess.LaunchError) {
+  ///
+  /// - Parameters:
+  ///   - output: What becomes its standard output; by default it shares the caller's.
+  ///   - errors: What becomes its standard error.
+  ///   - group: By default Ctrl-C does not reach it.
+  package init(
+    _ program: ChildProcess, output: Int32 = 1, errors: Int32 = 2,
+    in group: ChildProcess.Group = .own
+  ) throws(ChildProcess.LaunchError) {
     guard var pipe = Pipe() else {
       throw ChildProcess.LaunchError(executable: program.executable, code: errno)
     }
     defer { pipe.closeReading() }
     _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
     do {
-      pid = try program.spawn(input: pipe.reading, output: 1, errors: 2, in: .own)
+      pid = try program.spawn(input: pipe.reading, output: output, errors: errors, in: group)
     } catch {
       pipe.closeWriting()
       throw error
     }
+    self.group = group
     input = pipe.writing
     end = quake_pidfd_open(pid)
   }
@@ -210,8 +185,8 @@ package final class RunningChild {
     closeInput()
   }
 
-  /// Sends a signal to its process group.
+  /// Sends a signal to it, and to the rest of its process group if that is its own.
   package func signal(_ number: Int32) {
-    if ending == nil { kill(-pid, number) }
+    if ending == nil { kill(group == .callers ? pid : -pid, number) }
   }
 }

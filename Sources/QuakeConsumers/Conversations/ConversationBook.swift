@@ -14,8 +14,8 @@ package struct ConversationBook {
   let source: any ConversationSource
   /// Whether a message is told. If the first one of a conversation is not, the others are not either.
   private let admits: (Alert) -> Bool
-  /// The last transaction whose changes were decided.
-  package private(set) var token: ChangeToken
+  /// Up to where the changes were decided. What the next ones bring is made again if a consumer begins there.
+  package private(set) var cursor: HistoryCursor
   /// The conversations that are not closed.
   private(set) var conversations: [String: Conversation] = [:]
   /// The conversation of each event of `conversations`.
@@ -34,11 +34,11 @@ package struct ConversationBook {
   ///
   /// - Parameters:
   ///   - conversations: All that are not closed.
-  ///   - token: The last transaction that was decided.
+  ///   - cursor: Up to where the changes were decided.
   ///   - admits: Is called with each message in turn, and says whether it is told; later ones of a conversation are
   ///     `isMuted` if its first one was not.
   package init(
-    rule: AlertRule, conversations: [Conversation], after token: ChangeToken,
+    rule: AlertRule, conversations: [Conversation], after cursor: HistoryCursor,
     source: any ConversationSource, admits: @escaping (Alert) -> Bool = { _ in true }
   ) {
     self.rule = rule
@@ -46,12 +46,15 @@ package struct ConversationBook {
     returning = rule.returning
     self.source = source
     self.admits = admits
-    self.token = token
+    self.cursor = cursor
     for conversation in conversations where conversation.state != .closed {
       self.conversations[conversation.id] = conversation
       for code in conversation.codes { conversationOfEvent[code] = conversation.id }
     }
   }
+
+  /// The last transaction that was decided.
+  package var token: ChangeToken { cursor.token }
 
   // MARK: - Changes
 
@@ -97,7 +100,7 @@ package struct ConversationBook {
   /// - Throws: What the source throws.
   package mutating func end(of transaction: ChangeTransaction) throws -> [Alert] {
     var alerts = try advance(to: transaction.at)
-    token = transaction.token
+    cursor = HistoryCursor(token: transaction.token)
     if !events.isEmpty {
       alerts += try decide(transaction)
       events.removeAll()
@@ -130,7 +133,8 @@ package struct ConversationBook {
     static func < (a: Due, b: Due) -> Bool { (a.at, a.weakness, a.age) < (b.at, b.weakness, b.age) }
   }
 
-  /// Decides what is due at a time, by which everything up to it has been taken.
+  /// Decides what is due at a time. Everything that was committed by then must have been taken: ask
+  /// `DatabaseClock.settledTime` for the time, read the history to its end, and take what has come.
   ///
   /// - Throws: What the source throws.
   package mutating func advance(to time: Timestamp) throws -> [Alert] {

@@ -9,14 +9,14 @@ extension ConsumerStore {
   ///   - connection: Also reads what the book asks for later, so no reader may have a page under way on it.
   ///   - admits: See `ConversationBook`.
   package func book(
-    _ rule: AlertRule, of consumer: String, after token: ChangeToken, over connection: Connection,
-    admits: @escaping (Alert) -> Bool = { _ in true }
+    _ rule: AlertRule, of consumer: String, after cursor: HistoryCursor,
+    over connection: Connection, admits: @escaping (Alert) -> Bool = { _ in true }
   ) throws -> ConversationBook {
     ConversationBook(
       rule: rule,
       conversations: try Self.conversations(
         where: "c.consumer = \(consumer) and c.state <> 'closed'", over: connection),
-      after: token, source: StoredConversations(consumer: consumer, connection: connection),
+      after: cursor, source: StoredConversations(consumer: consumer, connection: connection),
       admits: admits)
   }
 

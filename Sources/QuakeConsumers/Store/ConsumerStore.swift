@@ -74,38 +74,26 @@ extension ConsumerStore {
     }
   }
 
-  /// Makes consumers known that have a configuration, and takes those over that have a cursor, from any process that has
-  /// them.
-  ///
-  /// - Parameters:
-  ///   - descriptions: Their names are all different.
-  ///   - again: Whether to take only those that no other process has taken from this one.
-  /// - Returns: By name, those that have a cursor. The others begin with `begin(_:at:)`.
-  package func take(
-    _ descriptions: [Description], again: Bool = false, over connection: Connection
-  ) throws -> [String: State] {
-    try connection.transaction {
-      let taken = try connection.rows(
-        """
-        update quake.watcher
-           set holder = \(holder), seen_at = now(), role = coalesce(role, current_user)
-         where name = any (\(descriptions.map(\.name))::text[])
-           and (not \(again) or split_part(holder, ':', 1) = \(holder))
-        returning name
-        """, as: String.self)
-      let known = Set(taken)
-      try describe(descriptions.filter { known.contains($0.name) }, over: connection)
-      return try states(of: taken, over: connection)
-    }
+  /// Which consumers a process takes.
+  package enum Claim: Sendable {
+    /// Those of any process.
+    case all
+    /// Those that no other process runs: the one that had them has ended, lost its connection, or was not seen for a
+    /// minute.
+    case free
+    /// The same, and those of this process that were rewound.
+    case rewound
+    /// Those that no other process has taken from this one.
+    case own
   }
 
-  /// The same for those that no other process runs: the one that had them has ended, lost its connection, or was not
-  /// seen for a minute.
+  /// Makes consumers known that have a configuration, and takes those over that have a cursor.
   ///
-  /// - Parameter rewound: Whether they are those of this process that were rewound.
-  /// - Returns: By name, those that it has now, and the names of those that another process runs.
-  package func takeFree(
-    _ descriptions: [Description], rewound: Bool = false, over connection: Connection
+  /// - Parameter descriptions: Their names are all different.
+  /// - Returns: By name, those that it has now, and the names of those that another process runs. The others begin with
+  ///   `begin(_:at:)`.
+  package func take(
+    _ claim: Claim, of descriptions: [Description], over connection: Connection
   ) throws -> (states: [String: State], held: Set<String>) {
     let names = descriptions.map(\.name)
     return try connection.transaction {
@@ -118,14 +106,15 @@ extension ConsumerStore {
            set holder = \(holder) || ':' || pg_backend_pid(), seen_at = now(),
                role = coalesce(role, current_user)
          where name = any (\(names)::text[])
-           and (holder is null or split_part(holder, ':', 1) = \(holder)
-                or split_part(holder, ':', 1) = 'rewound' and \(rewound)
-                or seen_at < now() - interval '60 s'
-                or holder ~ ':[0-9]{1,9}$'
-                   and not exists (
-                     select from alive a
-                      where a.pid = substring(w.holder from ':([0-9]{1,9})$')::int
-                        and coalesce(a.backend_start <= w.seen_at, true)))
+           and (\(claim == .all) or split_part(holder, ':', 1) = \(holder)
+                or split_part(holder, ':', 1) = 'rewound' and \(claim == .rewound)
+                or \(claim != .own)
+                   and (holder is null or seen_at < now() - interval '60 s'
+                        or holder ~ ':[0-9]{1,9}$'
+                           and not exists (
+                             select from alive a
+                              where a.pid = substring(w.holder from ':([0-9]{1,9})$')::int
+                                and coalesce(a.backend_start <= w.seen_at, true))))
         returning name
         """, as: String.self)
       let known = Set(taken)
@@ -208,7 +197,7 @@ extension ConsumerStore {
       """)
   }
 
-  func states(of names: [String], over connection: Connection) throws -> [String: State] {
+  package func states(of names: [String], over connection: Connection) throws -> [String: State] {
     let states = try connection.rows(
       """
       select w.name, \(sql: DurableCursor.token(of: "w")) as token, w.changes,
@@ -391,12 +380,5 @@ extension ConsumerStore {
       default: (name, .replaced)
       }
     }
-  }
-
-  /// The states of consumers after a notice.
-  package func reload(
-    _ names: [String], over connection: Connection
-  ) throws -> [String: State] {
-    try states(of: names, over: connection)
   }
 }

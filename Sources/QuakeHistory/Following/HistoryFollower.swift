@@ -82,8 +82,11 @@ package final class HistoryFollower {
     isAtEnd = false
   }
 
-  /// Whether its connection leads to a copy, as `HistoryReader.isCopy` says.
-  package func isAtCopy() throws -> Bool { try HistoryReader.isCopy(try connected()) }
+  /// Whether an error only means that its connection leads to a standby or a region, which does not have yet what was
+  /// read elsewhere.
+  package func isLate(_ error: StoreError) throws -> Bool {
+    try error.kind == .token(.future) && HistoryReader.isCopy(connected())
+  }
 
   /// Begins after `cursor`.
   ///
@@ -197,7 +200,8 @@ package struct AnswerTimeout {
   package private(set) var duration = shortest
 
   private static let shortest = Duration.seconds(8)
-  private static let longest = Duration.seconds(64)
+  /// For statements that may wait for others.
+  package static let longest = Duration.seconds(64)
 
   package init() {}
 

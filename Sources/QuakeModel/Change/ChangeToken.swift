@@ -100,6 +100,22 @@ extension HistoryCursor: CustomStringConvertible {
   public var description: String { changes == 0 ? "\(token)" : "\(token) \(changes)" }
 }
 
+/// Cursors of one history in their order.
+extension HistoryCursor {
+  /// Whether a change comes after it.
+  package func isBefore(_ change: Change) -> Bool {
+    let number = change.transaction.token.number
+    return number > token.number
+      || number == token.number && changes > 0 && change.position >= changes
+  }
+
+  /// Whether it has less of the history than another cursor.
+  package func isBefore(_ other: HistoryCursor) -> Bool {
+    func done(_ cursor: HistoryCursor) -> Int64 { cursor.changes == 0 ? .max : cursor.changes }
+    return (token.number, done(self)) < (other.token.number, done(other))
+  }
+}
+
 /// Cursors as ids of events in a stream: `1042.9f3ac2d1`, and `1042.9f3ac2d1-7` after seven changes of the
 /// transaction.
 extension HistoryCursor {

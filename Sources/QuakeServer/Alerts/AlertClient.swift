@@ -18,8 +18,6 @@ final class AlertClient {
   var reader: HistoryReader?
   /// Up to where it has taken the changes.
   private(set) var seen: HistoryCursor
-  /// Up to where they have become messages.
-  private var cursor: HistoryCursor
   /// The cursor that is in the database.
   private var stored: HistoryCursor
   private(set) var isAtEnd = false
@@ -55,9 +53,8 @@ final class AlertClient {
     name = order.consumer.storedName
     holder = order.holder
     store = ConsumerStore(holder: holder)
-    book = try store.book(order.rule, of: name, after: order.cursor.token, over: work)
+    book = try store.book(order.rule, of: name, after: order.cursor, over: work)
     seen = order.cursor
-    cursor = order.cursor
     stored = order.cursor
     remaining = order.limit
     deadline = order.wait.map { Deadline(after: $0) }
@@ -81,40 +78,29 @@ final class AlertClient {
 
   // MARK: - Deciding
 
-  /// Takes the changes of a page.
+  /// Takes the changes of a page, and stores what they bring with the cursor.
+  ///
+  /// - Parameter time: Everything that was committed by then could be read with the page; nil: that is not known.
   func take(
-    _ changes: [Change], upTo place: HistoryCursor, isAtEnd: Bool, over work: Connection
+    _ changes: [Change], upTo place: HistoryCursor, isAtEnd: Bool, settled time: Timestamp?,
+    over work: Connection
   ) throws {
     self.isAtEnd = isAtEnd
-    var messages: [Message] = []
-    for change in changes {
-      guard let alerts = try book.alerts(after: change) else { continue }
-      messages += alerts.map { Message($0) }
-      cursor = HistoryCursor(token: change.transaction.token)
-    }
     seen = place
-    if place.changes == 0 { cursor = place }
-    try record(messages, over: work)
-  }
-
-  /// Tells what is due. Everything up to that time must have been taken.
-  func advance(to time: Timestamp, over work: Connection) throws {
-    try record(try book.advance(to: time).map { Message($0) }, over: work)
-  }
-
-  /// Stores messages and conversations with the cursor.
-  private func record(_ messages: [Message], over work: Connection) throws {
     var page = ConsumerStore.Page()
+    for change in changes {
+      page.messages += try book.alerts(after: change)?.map { Message($0) } ?? []
+    }
+    if isAtEnd, let time { page.messages += try book.advance(to: time).map { Message($0) } }
     let hasChanged = page.add(book.takeUnstored(), of: name)
-    guard !messages.isEmpty || hasChanged else { return }
-    page.messages = messages
-    page.owed = messages.indices.map { (name, $0) }
-    page.cursors = [(name, cursor)]
+    guard !page.messages.isEmpty || hasChanged else { return }
+    page.owed = page.messages.indices.map { (name, $0) }
+    page.cursors = [(name, book.cursor)]
     do {
       _ = try store.record(page, over: work)
-      stored = cursor
-      owed += Int64(messages.count)
-      if !messages.isEmpty { hasMore = true }
+      stored = book.cursor
+      owed += Int64(page.messages.count)
+      if !page.messages.isEmpty { hasMore = true }
     } catch is ConsumerStore.LostConsumers {
       end()
     }
@@ -123,8 +109,8 @@ final class AlertClient {
   /// Stores a cursor that has moved without messages, and that a client is there.
   func showLife(over work: Connection) throws {
     do {
-      try store.moveIdle([(name, cursor)], over: work)
-      stored = cursor
+      try store.moveIdle([(name, book.cursor)], over: work)
+      stored = book.cursor
     } catch is ConsumerStore.LostConsumers {
       end()
     }
@@ -176,7 +162,7 @@ final class AlertClient {
       ?? (!hasGreeted || now - lastSent >= settings.heartbeat)
     guard speaks else { return }
     // The next stream begins there, and purges need not wait for it, also if the client goes now.
-    if cursor != stored { try showLife(over: work) }
+    if book.cursor != stored { try showLife(over: work) }
     guard !hasEnded else { return }
     guard deadline == nil else {
       remaining = 0

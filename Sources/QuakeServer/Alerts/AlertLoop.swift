@@ -14,6 +14,7 @@ final class AlertLoop {
   /// While there are clients: one connection reads the history, the other one what the conversations need.
   private var connections: (history: Connection, work: Connection)?
   private var clients: [AlertClient] = []
+  private var arrivals: [(AlertOrder, TakenSocket)] = []
   private var clock = DatabaseClock()
   /// Whether the history may have something new.
   private var hasNews = true
@@ -30,19 +31,20 @@ final class AlertLoop {
 
   // MARK: - Clients
 
-  func add(_ order: AlertOrder, _ socket: TakenSocket) throws {
-    do {
-      let work = try opened().work
-      clients.append(try AlertClient(order, socket, settings, over: work))
-    } catch {
-      socket.end()
-      throw error
+  /// Takes clients, which are served from the next turn on.
+  func add(_ new: [(AlertOrder, TakenSocket)]) { arrivals += new }
+
+  private func beginArrivals() throws {
+    while let (order, socket) = arrivals.first {
+      clients.append(try AlertClient(order, socket, settings, over: try opened().work))
+      arrivals.removeFirst()
     }
   }
 
   func endAll() {
     for client in clients { client.end() }
-    clients = []
+    for (_, socket) in arrivals { socket.end() }
+    (clients, arrivals) = ([], [])
     close()
   }
 
@@ -67,21 +69,23 @@ final class AlertLoop {
 
   /// Does what there is to do.
   func turn() throws {
+    try beginArrivals()
     removeEnded()
     guard !clients.isEmpty else { return }
     let (history, work) = try opened()
     if looks.fireIfDue() { try look(over: work) }
     if polls.fireIfDue() { hasNews = true }
-    // Those at the same place read together.
-    let readers = clients.filter { $0.reads && (hasNews || !$0.isAtEnd) }
-    hasNews = false
-    for (cursor, group) in Dictionary(grouping: readers, by: \.seen) {
-      try read(group, after: cursor, history, work)
+    // Asked before the history: what was committed by then, and has not been notified yet, comes first.
+    let waits = clients.contains { $0.nextDue != nil }
+    let settled = waits ? try clock.settledTime(over: work) : nil
+    let readers = clients.filter { client in
+      let isDue = settled.flatMap { time in client.nextDue.map { $0 <= time } } ?? false
+      return client.reads && (hasNews || !client.isAtEnd || isDue)
     }
-    let due = clients.filter { $0.nextDue != nil && $0.isAtEnd && $0.reads }
-    if !due.isEmpty {
-      let time = try clock.settledTime(over: work)
-      for client in due { try client.advance(to: time, over: work) }
+    hasNews = false
+    // Those at the same place read together.
+    for (cursor, group) in Dictionary(grouping: readers, by: \.seen) {
+      try read(group, after: cursor, settled: settled, history, work)
     }
     for client in clients where !client.hasEnded { try client.send(over: work) }
     if life.fireIfDue() {
@@ -91,7 +95,8 @@ final class AlertLoop {
   }
 
   private func read(
-    _ group: [AlertClient], after cursor: HistoryCursor, _ history: Connection, _ work: Connection
+    _ group: [AlertClient], after cursor: HistoryCursor, settled time: Timestamp?,
+    _ history: Connection, _ work: Connection
   ) throws {
     var changes: [Change] = []
     var isAtEnd = false
@@ -109,7 +114,9 @@ final class AlertLoop {
       for client in group { client.end() }
       return
     }
-    for client in group { try client.take(changes, upTo: seen, isAtEnd: isAtEnd, over: work) }
+    for client in group {
+      try client.take(changes, upTo: seen, isAtEnd: isAtEnd, settled: time, over: work)
+    }
   }
 
   /// Ends the streams of consumers that others have taken, paused, moved or removed.

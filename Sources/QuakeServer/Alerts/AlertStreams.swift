@@ -2,6 +2,7 @@ import Basics
 import Glibc
 import Postgres
 import QuakeConsumers
+import QuakeHistory
 import QuakeModel
 import QuakeTool
 import Synchronization
@@ -46,7 +47,7 @@ final class AlertStreams: Sendable {
       let loop = AlertLoop(settings) { [connection, ended] in
         let open = try Connection(connection, wake: ended.descriptor)
         open.interrupt = ended.descriptor
-        open.answerTimeout = .seconds(64)
+        open.answerTimeout = AnswerTimeout.longest
         return open
       }
       serve(loop)
@@ -56,8 +57,8 @@ final class AlertStreams: Sendable {
 
   private func serve(_ loop: AlertLoop) {
     while !isStopped.isSet {
+      loop.add(takeArrivals())
       do {
-        for (order, socket) in takeArrivals() { try loop.add(order, socket) }
         try loop.turn()
       } catch {
         loop.endAll()

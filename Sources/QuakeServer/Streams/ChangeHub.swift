@@ -26,7 +26,7 @@ final class ChangeHub: Sendable {
   }
 
   private let settings: ConnectionSettings
-  private let mailbox: StreamMailbox
+  private let mailbox: Mailbox<StreamMessage>
   private let pressure: Flag
   private let ended: WakeEvent
   private let report: @Sendable (ServerNotice) -> Void
@@ -40,7 +40,7 @@ final class ChangeHub: Sendable {
   ///     the one that was read.
   ///   - advanced: Gets the newest token that was read, each time it is another.
   init(
-    _ settings: ConnectionSettings, mailbox: StreamMailbox, pressure: Flag,
+    _ settings: ConnectionSettings, mailbox: Mailbox<StreamMessage>, pressure: Flag,
     ended: WakeEvent,
     report: @escaping @Sendable (ServerNotice) -> Void,
     advanced: @escaping @Sendable (ChangeToken) -> Void
@@ -143,9 +143,8 @@ final class ChangeHub: Sendable {
         try readAndWait(&following, over: connection)
         return
       } catch let error as StoreError {
-        guard case .token(let problem) = error.kind else { throw error }
-        if problem == .future, try follower.isAtCopy() {
-          // The copy does not have yet what was read elsewhere.
+        guard case .token = error.kind else { throw error }
+        if try follower.isLate(error) {
           note(error.message)
           _ = Connection.pause(for: HistoryFollower.pollInterval, wake: ended.descriptor)
         } else {
@@ -264,19 +263,5 @@ extension HistoryFollower {
       case nil: nil
       }
     }
-  }
-}
-
-extension HistoryCursor {
-  init(after change: Change) {
-    let isLast = change.position + 1 == change.transaction.changeCount
-    self.init(token: change.transaction.token, changes: isLast ? 0 : change.position + 1)
-  }
-
-  /// Whether a change comes before this cursor. The tokens must be of one history.
-  func covers(_ change: Change) -> Bool {
-    let number = change.transaction.token.number
-    if number != token.number { return number < token.number }
-    return changes == 0 || change.position < changes
   }
 }

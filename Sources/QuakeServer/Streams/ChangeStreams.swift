@@ -9,7 +9,7 @@ import Synchronization
 /// backlogs.
 final class ChangeStreams: Sendable {
   private let hub: ChangeHub
-  private let mailbox: StreamMailbox
+  private let mailbox: Mailbox<StreamMessage>
   private let figures = StreamFigures()
   private let pressure = Flag()
   private let readers: BacklogReaders
@@ -30,7 +30,7 @@ final class ChangeStreams: Sendable {
     advanced: @escaping @Sendable (ChangeToken) -> Void = { _ in }
   ) throws(DescriptorFailure) {
     self.settings = settings
-    mailbox = try StreamMailbox()
+    mailbox = try Mailbox()
     ended = try WakeEvent()
     hub = ChangeHub(
       connection, mailbox: mailbox, pressure: pressure, ended: ended, report: report,
@@ -57,7 +57,7 @@ final class ChangeStreams: Sendable {
       loop.run()
     } catch {
       report(ServerNotice(.error, "The streams cannot be served: \(error.message)"))
-      mailbox.closeForever()
+      mailbox.endClients()
     }
     hasEnded.set()
   }
@@ -72,7 +72,7 @@ final class ChangeStreams: Sendable {
 
   /// Takes a client, from any thread.
   func add(_ socket: TakenSocket, _ order: StreamOrder) {
-    mailbox.post(.client(order, socket))
+    if !mailbox.post(.client(order, socket)) { socket.end() }
   }
 
   /// Takes no more clients, and ends the streams that there are one after the other, each at the end of an event. They

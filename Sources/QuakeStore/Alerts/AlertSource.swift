@@ -77,8 +77,8 @@ final class AlertSession {
   private var book: ConversationBook
   /// Those that were read and not taken yet.
   private var changes: ArraySlice<Change> = []
-  /// Up to where the changes have become alerts.
-  private var cursor: HistoryCursor
+  /// Up to when everything is told that is due, once they are taken; nil: there are more to read.
+  private var settled: Timestamp?
   /// Whether somebody has paused the consumer.
   private var isPaused: Bool
   private var signOfLife = PeriodicTimer(.seconds(10))
@@ -92,19 +92,18 @@ final class AlertSession {
     self.name = name
     self.store = store
     self.wake = wake
-    connection = try database.connect(wake: wake)
+    connection = try database.connect(wake: wake, answerTimeout: AnswerTimeout.longest)
     let description = ConsumerStore.Description(
       name: name, sink: ConsumerStatus.programPrefix + database.settings.applicationName,
       isAlert: true)
-    var states = try store.take([description], again: again, over: connection)
+    var (states, _) = try store.take(again ? .own : .all, of: [description], over: connection)
     if !again, states[name] == nil {
       let now = HistoryCursor(token: try HistoryReader.latestToken(over: connection))
       states = try store.begin([description], at: now, over: connection)
     }
     guard let state = states[name] else { throw Self.replaced(name) }
-    cursor = state.cursor
     isPaused = state.isPaused
-    book = try store.book(rule, of: name, after: state.cursor.token, over: connection)
+    book = try store.book(rule, of: name, after: state.cursor, over: connection)
     follower = ReconnectingFollower(database, wake: wake, start: .after(state.cursor))
   }
 
@@ -119,7 +118,7 @@ final class AlertSession {
     var page = ConsumerStore.Page()
     do {
       if page.add(book.takeUnstored(), of: name) {
-        page.cursors = [(name, cursor)]
+        page.cursors = [(name, book.cursor)]
         _ = try store.record(page, over: connection)
       }
       if signOfLife.remaining == .zero { try showLife() }
@@ -131,8 +130,8 @@ final class AlertSession {
 
   /// Stores that the program is there, every few seconds, and looks whether the consumer is paused.
   private func showLife() throws {
-    if signOfLife.fireIfDue() { try store.moveIdle([(name, cursor)], over: connection) }
-    isPaused = try store.reload([name], over: connection)[name]?.isPaused ?? false
+    if signOfLife.fireIfDue() { try store.moveIdle([(name, book.cursor)], over: connection) }
+    isPaused = try store.states(of: [name], over: connection)[name]?.isPaused ?? false
   }
 
   private func waitForResumption() throws {
@@ -150,7 +149,16 @@ final class AlertSession {
   ///
   /// - Returns: What a transaction brings, or the passing of time: it is stored before more is read.
   func read() throws -> [Alert] {
-    guard changes.isEmpty else { return try decide() }
+    if changes.isEmpty { try readPage() }
+    while let change = changes.popFirst() {
+      if let alerts = try book.alerts(after: change), !alerts.isEmpty { return alerts }
+    }
+    return try settled.map { try book.advance(to: $0) } ?? []
+  }
+
+  private func readPage() throws {
+    // Asked before the history: what was committed by then, and has not been notified yet, comes first.
+    let time = try book.nextDue.map { _ in try clock.settledTime(over: connection) }
     var pause = Duration.seconds(10)
     if let due = book.nextDue { pause = min(pause, try clock.remaining(to: due, over: connection)) }
     var page: [Change] = []
@@ -158,20 +166,7 @@ final class AlertSession {
       page.append($0)
     }
     changes = page[...]
-    // What was committed before comes first.
-    guard isAtEnd, page.isEmpty, book.nextDue != nil else { return try decide() }
-    return try book.advance(to: try clock.settledTime(over: connection))
-  }
-
-  /// Takes the changes that were read, up to the end of a transaction that brings something to tell.
-  private func decide() throws -> [Alert] {
-    while let change = changes.popFirst() {
-      guard let alerts = try book.alerts(after: change) else { continue }
-      cursor = HistoryCursor(token: change.transaction.token)
-      if !alerts.isEmpty { return alerts }
-    }
-    if let read = follower.cursor, read.changes == 0 { cursor = read }
-    return []
+    settled = isAtEnd ? time : nil
   }
 
   func pause() { follower.pause() }

@@ -161,9 +161,7 @@ final class ReconnectingFollower {
   private func mayPass(_ error: any Error) -> Bool {
     switch error {
     case let error as PostgresError: error.isTransient && hasBeenConnected
-    // A standby or a region does not have yet what was read elsewhere.
-    case let error as StoreError:
-      error.kind == .token(.future) && (try? follower.isAtCopy()) == true
+    case let error as StoreError: (try? follower.isLate(error)) == true
     default: false
     }
   }

@@ -29,7 +29,7 @@ final class Consumer {
   /// Up to where it has taken the changes.
   private(set) var seen: HistoryCursor
   /// Up to where they have become messages: an earthquake is decided at the end of a transaction.
-  private(set) var cursor: HistoryCursor
+  var cursor: HistoryCursor { book?.cursor ?? seen }
   var changedAt: Timestamp
   /// What it owes, without what is parked.
   var owed = 0
@@ -46,7 +46,6 @@ final class Consumer {
     self.configuration = configuration
     self.key = key
     seen = state.cursor
-    cursor = state.cursor
     changedAt = state.changedAt
     gate = MessageGate(configuration.rate, total: state.heldBack)
   }
@@ -64,7 +63,6 @@ final class Consumer {
     gate.restart(total: state.heldBack)
     self.book = book
     seen = state.cursor
-    cursor = state.cursor
     changedAt = state.changedAt
     place = .behind
     group = 0
@@ -89,10 +87,7 @@ final class Consumer {
   func take(_ change: Change, into page: PageBuilder) throws {
     guard seen.isBefore(change) else { return }
     if book != nil {
-      guard let alerts = try book?.alerts(after: change) else { return }
-      // Before the messages: they are made again if the cursor is before them.
-      cursor = HistoryCursor(token: change.transaction.token)
-      tell(alerts, into: page)
+      tell(try book?.alerts(after: change) ?? [], into: page)
     } else if configuration.filter.accepts(change) {
       if gate.admits(change) {
         page.owe(change, self, heldBack: gate.takeHeldBack())
@@ -102,44 +97,20 @@ final class Consumer {
     }
   }
 
-  /// Takes note that all changes up to there have been taken.
-  func hasSeen(_ cursor: HistoryCursor) {
-    guard seen != cursor, !cursor.isBefore(seen) else { return }
-    seen = cursor
-    if book == nil || cursor.changes == 0 { self.cursor = cursor }
-  }
-
   /// When something becomes due; nil: nothing does.
   var nextDue: Timestamp? { book?.nextDue }
 
-  /// Tells what is due. Everything up to that time must have been taken.
-  func advance(to time: Timestamp, into page: PageBuilder) throws {
-    let alerts = try book?.advance(to: time) ?? []
-    tell(alerts, into: page)
-  }
-
-  /// Adds the conversations that have changed to a page.
-  func store(into page: PageBuilder) {
+  /// Takes note that all changes up to there have been taken, and adds the conversations that have changed to the page.
+  ///
+  /// - Parameter time: Everything that was committed by then has been taken; nil: that is not known.
+  func end(at cursor: HistoryCursor, settled time: Timestamp?, _ page: PageBuilder) throws {
+    if !cursor.isBefore(seen) { seen = cursor }
+    if let time { tell(try book?.advance(to: time) ?? [], into: page) }
     if let unstored = book?.takeUnstored() { page.store(unstored, of: self) }
   }
 
   private func tell(_ alerts: [Alert], into page: PageBuilder) {
     for alert in alerts { page.owe(alert, self, heldBack: gate.takeHeldBack()) }
-  }
-}
-
-extension HistoryCursor {
-  /// Whether a change comes after it.
-  func isBefore(_ change: Change) -> Bool {
-    let number = change.transaction.token.number
-    return number > token.number
-      || number == token.number && changes > 0 && change.position >= changes
-  }
-
-  /// Whether it has less of the history than another cursor.
-  func isBefore(_ other: HistoryCursor) -> Bool {
-    func done(_ cursor: HistoryCursor) -> Int64 { cursor.changes == 0 ? .max : cursor.changes }
-    return (token.number, done(self)) < (other.token.number, done(other))
   }
 }
 

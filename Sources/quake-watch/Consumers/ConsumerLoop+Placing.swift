@@ -22,7 +22,7 @@ extension ConsumerLoop {
     _ new: [ConsumerConfiguration], over connection: Connection
   ) throws -> [String: ConsumerStore.State] {
     guard !new.isEmpty else { return [:] }
-    var (states, held) = try store.takeFree(new.map(\.description), over: connection)
+    var (states, held) = try store.take(.free, of: new.map(\.description), over: connection)
     let unknown = new.filter { states[$0.name] == nil && !held.contains($0.name) }
     do {
       let places = try Dictionary(grouping: unknown, by: { "\($0.start)" }).values.map { group in
@@ -96,7 +96,7 @@ extension ConsumerLoop {
     for consumer in all {
       guard let state = states[consumer.name] else { continue }
       let book = try consumer.configuration.rule.map { rule in
-        try store.book(rule, of: consumer.name, after: state.cursor.token, over: connection) {
+        try store.book(rule, of: consumer.name, after: state.cursor, over: connection) {
           [unowned consumer] in consumer.gate.admits($0)
         }
       }
@@ -144,8 +144,8 @@ extension ConsumerLoop {
     for group in behind { catchUpReader.forget(group) }
     behind = []
     let all = consumers.values.filter { $0.place != .lost }
-    let (states, _) = try store.takeFree(
-      all.map(\.configuration.description), over: connection)
+    let (states, _) = try store.take(
+      .free, of: all.map(\.configuration.description), over: connection)
     for consumer in all where states[consumer.name] == nil { consumer.place = .lost }
     try restart(all.filter { $0.place != .lost }, states, over: connection)
   }
@@ -176,12 +176,12 @@ extension ConsumerLoop {
       }
     }
     if !changed.isEmpty {
-      let states = try store.reload(changed.map(\.name), over: connection)
+      let states = try store.states(of: changed.map(\.name), over: connection)
       try replaceOwed(of: changed, states, over: connection)
     }
     guard !rewound.isEmpty else { return }
-    let (states, _) = try store.takeFree(
-      rewound.map(\.configuration.description), rewound: true, over: connection)
+    let (states, _) = try store.take(
+      .rewound, of: rewound.map(\.configuration.description), over: connection)
     for consumer in rewound {
       guard let state = states[consumer.name] else { continue }
       diagnostics.note("consumer \"\(consumer.name)\" continues after \(state.cursor.token)")
@@ -246,7 +246,7 @@ extension ConsumerLoop {
     }
     let all = changed.compactMap { consumers[$0.name] }
     try moveIdle(over: connection)
-    let (states, _) = try store.takeFree(changed.map(\.description), over: connection)
+    let (states, _) = try store.take(.free, of: changed.map(\.description), over: connection)
     // One without a state was rewound, or taken over: the next notice says so.
     try restart(all.filter { states[$0.name] != nil }, states, over: connection)
   }

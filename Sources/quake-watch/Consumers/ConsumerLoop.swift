@@ -141,7 +141,6 @@ final class ConsumerLoop {
     }
     try takeAnswers(over: connection)
     try catchUp(over: connection)
-    try advanceConversations(over: connection)
     if !awaited.isEmpty, takeover.fireIfDue() { try add(awaited, over: connection) }
     if notices.fireIfDue() { try lookAtNotices(over: connection) }
     if life.fireIfDue() { try showLife(over: connection) }
@@ -192,11 +191,16 @@ final class ConsumerLoop {
   ///
   /// - Returns: Whether there was anything.
   func readCurrent(over connection: Connection) throws -> Bool {
-    let before = follower.cursor
+    guard let before = follower.cursor else { return false }
+    let members = consumers.values.filter { $0.place == .current }
+    // Asked before the history: what was committed by then, and has not been notified yet, comes first.
+    let waits = members.contains { $0.nextDue != nil }
+    let settled = waits ? try clock.settledTime(over: connection) : nil
     var changes: [Change] = []
     let isAtEnd = try follower.readPage { changes.append($0) }
-    let members = consumers.values.filter { $0.place == .current }
-    try write(changes, upTo: follower.cursor, for: members, over: connection)
+    try write(
+      changes, upTo: follower.cursor ?? before, settled: isAtEnd ? settled : nil, for: members,
+      over: connection)
     if !isAtEnd {
       begin(members.filter { $0.place == .current })
       let newest = try HistoryReader.latestToken(over: connection)
@@ -205,37 +209,16 @@ final class ConsumerLoop {
     return follower.cursor != before
   }
 
-  /// Makes messages of changes and writes them.
+  /// Makes messages of changes, and of what is due when all up to a time have been taken, and writes them.
   func write(
-    _ changes: [Change], upTo cursor: HistoryCursor?, for members: [Consumer],
-    over connection: Connection
+    _ changes: [Change], upTo cursor: HistoryCursor, settled time: Timestamp? = nil,
+    for members: [Consumer], over connection: Connection
   ) throws {
     let page = PageBuilder()
     for change in changes {
       for member in members { try member.take(change, into: page) }
     }
-    if let cursor {
-      for member in members { member.hasSeen(cursor) }
-    }
-    for member in members { member.store(into: page) }
-    try write(page, over: connection)
-  }
-
-  /// Tells what is due in the conversations of those that have read everything.
-  private func advanceConversations(over connection: Connection) throws {
-    guard consumers.values.contains(where: { $0.nextDue != nil }) else { return }
-    let time = try clock.settledTime(over: connection)
-    let due = consumers.values.filter {
-      $0.place == .current && ($0.nextDue.map { $0 <= time } ?? false)
-    }
-    guard !due.isEmpty else { return }
-    // What was committed before, and has not been notified yet, comes first.
-    guard try !readCurrent(over: connection) else { return }
-    let page = PageBuilder()
-    for consumer in due where consumer.place == .current {
-      try consumer.advance(to: time, into: page)
-      consumer.store(into: page)
-    }
+    for member in members { try member.end(at: cursor, settled: time, page) }
     try write(page, over: connection)
   }
 

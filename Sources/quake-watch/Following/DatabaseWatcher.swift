@@ -59,8 +59,8 @@ final class DatabaseWatcher: Watcher {
         try delivery.begin()
         return try follow(over: connection, isReconnected: isReconnected)
       } catch let error as StoreError {
-        if error.kind == .token(.future), try follower.isAtCopy() {
-          // It does not have yet what was read elsewhere; a snapshot would be older.
+        if try follower.isLate(error) {
+          // A snapshot would be older.
           guard follows else { throw error }
           if waitForCopy(error) { return }
           continue

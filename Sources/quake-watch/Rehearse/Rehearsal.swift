@@ -25,7 +25,8 @@ struct Rehearsal {
     let closed = ClosedConversations(events, keptFor: configuration.rule?.closesAfter ?? .zero)
     self.closed = closed
     book = configuration.rule.map {
-      ConversationBook(rule: $0, conversations: [], after: token, source: closed)
+      ConversationBook(
+        rule: $0, conversations: [], after: HistoryCursor(token: token), source: closed)
     }
     report = RehearsalReport(
       consumer: configuration.name, from: from, to: to,

@@ -47,7 +47,7 @@ import Testing
     let first = try #require(pages[window.first]?.first)
     for index in -1..<changes.count {
       let cursor =
-        index < 0 ? HistoryCursor(token: .beginning) : HistoryCursor(after: changes[index])
+        index < 0 ? HistoryCursor(token: .beginning) : changes[index].cursor
       guard case .at(let place) = window.find(cursor) else {
         // Only what is older than the window is not found.
         #expect(index + 1 < first)

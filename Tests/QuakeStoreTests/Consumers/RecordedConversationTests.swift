@@ -28,7 +28,7 @@ import Testing
     rule.closesAfter = .seconds(10_000 * 86_400)
     change(&rule)
     var book = ConversationBook(
-      rule: rule, conversations: [], after: .beginning,
+      rule: rule, conversations: [], after: HistoryCursor(token: .beginning),
       source: History(recorded: RecordedEvents(connection: try database.connect())))
     var reader = try HistoryReader(
       connection: try database.connect(), after: ChangeToken.beginning)

@@ -25,10 +25,10 @@ import Testing
     return rule
   }
 
+  private static let duty = ConsumerStore.Description(name: "duty", sink: "none", isAlert: true)
+
   private func begin() throws {
-    _ = try store.begin(
-      [.init(name: "duty", sink: "none", isAlert: true)],
-      at: HistoryCursor(token: .beginning), over: connection)
+    _ = try store.begin([Self.duty], at: HistoryCursor(token: .beginning), over: connection)
   }
 
   /// Decides about what the consumer has not seen, as a process does that has just begun.
@@ -36,10 +36,9 @@ import Testing
   /// - Returns: The ids of the messages.
   @discardableResult
   private func decide(_ rule: AlertRule, until time: Timestamp? = nil) throws -> [String] {
-    let states = try store.take(
-      [.init(name: "duty", sink: "none", isAlert: true)], over: connection)
+    let (states, _) = try store.take(.all, of: [Self.duty], over: connection)
     let state = try #require(states["duty"])
-    var book = try store.book(rule, of: "duty", after: state.cursor.token, over: connection)
+    var book = try store.book(rule, of: "duty", after: state.cursor, over: connection)
     var reader = try HistoryReader(connection: try database.connect(), after: state.cursor)
     var ids: [String] = []
     func record(_ alerts: [Alert]) throws {
@@ -49,7 +48,7 @@ import Testing
       page.owed = alerts.indices.map { ("duty", $0) }
       page.conversations = changed.map { ("duty", $0) }
       page.past = past.map { ("duty", $0) }
-      page.cursors = [("duty", HistoryCursor(token: book.token))]
+      page.cursors = [("duty", book.cursor)]
       _ = try store.record(page, over: connection)
       ids += alerts.map(\.id)
     }
@@ -156,6 +155,20 @@ import Testing
     #expect(
       try connection.ask("select count(*) from quake.conversation where state = 'retracted'")
         == "\(count)")
+  }
+
+  @Test func aConsumerIsFreeWhenTheConnectionOfItsProcessHasEnded() throws {
+    try begin()
+    func held() throws -> Set<String> {
+      try store.take(.free, of: [Self.duty], over: connection).held
+    }
+    try withExtendedLifetime(database.connect()) { other in
+      _ = try ConsumerStore().take(.all, of: [Self.duty], over: other)
+      #expect(try held() == ["duty"])
+      #expect(try store.take(.own, of: [Self.duty], over: connection).states.isEmpty)
+    }
+    try eventually("the consumer is free") { try held().isEmpty }
+    #expect(try store.take(.own, of: [Self.duty], over: connection).states.count == 1)
   }
 
   @Test func theClockIsThatOfTheDatabase() throws {

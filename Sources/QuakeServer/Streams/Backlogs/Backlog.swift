@@ -263,7 +263,7 @@ final class BacklogReaders: Sendable {
   private func connect() throws -> Connection {
     let connection = try Connection(settings, wake: ended.descriptor)
     connection.interrupt = ended.descriptor
-    connection.answerTimeout = .seconds(64)
+    connection.answerTimeout = AnswerTimeout.longest
     try Migrator.checkSchema(of: connection)
     return connection
   }

@@ -111,7 +111,7 @@ struct BacklogReading {
             page.append(change)
             changes += 1
           }
-          last = HistoryCursor(after: change)
+          last = change.cursor
           if changes >= key.limit { throw LimitReached() }
         }
         last = reader.cursor

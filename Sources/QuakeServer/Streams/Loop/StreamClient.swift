@@ -1,7 +1,6 @@
 import Basics
 import Glibc
 import QuakeModel
-import Synchronization
 
 /// One client of the streams: about 250 bytes, and no buffer.
 struct StreamClient {
@@ -112,63 +111,24 @@ final class PieceList {
   }
 }
 
-/// The messages of other threads to the thread of the streams, in their order.
-final class StreamMailbox: Sendable {
-  enum Message: Sendable {
-    case client(StreamOrder, TakenSocket)
-    /// The follow loop begins after a cursor: at the start, or because the history has been replaced.
-    case begin(HistoryCursor)
-    /// The next page of the history.
-    case page(EncodedPage)
-    /// A backlog has been read, or could not be read.
-    case backlog(Backlog.Key, Backlog.Outcome)
-    /// Send the clients away one after the other, spread over a time. New ones are ended at once.
-    case sendAway(Duration)
-    /// End all streams at the end of an event, within a time.
-    case stop(Duration)
-  }
+/// What other threads tell the thread of the streams.
+enum StreamMessage: Sendable {
+  case client(StreamOrder, TakenSocket)
+  /// The follow loop begins after a cursor: at the start, or because the history has been replaced.
+  case begin(HistoryCursor)
+  /// The next page of the history.
+  case page(EncodedPage)
+  /// A backlog has been read, or could not be read.
+  case backlog(Backlog.Key, Backlog.Outcome)
+  /// Send the clients away one after the other, spread over a time. New ones are ended at once.
+  case sendAway(Duration)
+  /// End all streams at the end of an event, within a time.
+  case stop(Duration)
+}
 
-  private struct State {
-    var messages: [Message] = []
-    var isClosed = false
-  }
-
-  private let state = Mutex(State())
-  private let event: WakeEvent
-
-  init() throws(DescriptorFailure) {
-    event = try WakeEvent()
-  }
-
-  /// Readable while there are messages.
-  var descriptor: Int32 { event.descriptor }
-
-  /// Adds a message; a client that comes after the end of the streams is ended at once.
-  func post(_ message: Message) {
-    let isFirst: Bool? = state.withLock { state in
-      guard !state.isClosed else { return nil }
-      state.messages.append(message)
-      return state.messages.count == 1
-    }
-    guard let isFirst else {
-      if case .client(_, let socket) = message { socket.end() }
-      return
-    }
-    if isFirst { event.raise() }
-  }
-
-  func take() -> [Message] {
-    event.lower()
-    return state.withLock { state in
-      defer { state.messages = [] }
-      return state.messages
-    }
-  }
-
-  func closeForever() {
-    state.withLock { $0.isClosed = true }
-    for message in take() {
-      if case .client(_, let socket) = message { socket.end() }
-    }
+extension Mailbox<StreamMessage> {
+  /// Ends the clients that have come too late, and those that will come.
+  func endClients() {
+    for case .client(_, let socket) in close() { socket.end() }
   }
 }

@@ -12,7 +12,7 @@ final class StreamLoop {
     @Sendable (Backlog.Key, Flag, @escaping @Sendable (Backlog.Outcome) -> Void) -> Void
 
   let settings: StreamSettings
-  let mailbox: StreamMailbox
+  let mailbox: Mailbox<StreamMessage>
   let figures: StreamFigures
   let epoll: Int32
 
@@ -59,7 +59,7 @@ final class StreamLoop {
   private static let tickInterval: Int64 = 250
 
   init(
-    _ settings: StreamSettings, mailbox: StreamMailbox, figures: StreamFigures,
+    _ settings: StreamSettings, mailbox: Mailbox<StreamMessage>, figures: StreamFigures,
     pressure: Flag, readBacklog: @escaping ReadBacklog
   ) throws(DescriptorFailure) {
     self.settings = settings
@@ -114,7 +114,7 @@ final class StreamLoop {
       publishStatistics()
     }
     pressure.set(false)
-    mailbox.closeForever()
+    mailbox.endClients()
   }
 
   /// How long to wait for events, in milliseconds.
@@ -171,7 +171,7 @@ final class StreamLoop {
     queue(slot)
   }
 
-  private func handle(_ message: StreamMailbox.Message) {
+  private func handle(_ message: StreamMessage) {
     switch message {
     case .client(let order, let socket): add(order, socket)
     case .begin(let cursor): begin(after: cursor)

@@ -95,11 +95,11 @@ struct ChangeWindow {
     } else if number < before.token.number {
       return .outside
     }
-    // The first page whose last change the cursor does not cover.
+    // The first page with a change after the cursor.
     var (low, high) = (first, end)
     while low < high {
       let middle = (low + high) / 2
-      if let last = self[middle].changes.last, cursor.covers(last) {
+      if let last = self[middle].changes.last, !cursor.isBefore(last) {
         low = middle + 1
       } else {
         high = middle
@@ -111,7 +111,7 @@ struct ChangeWindow {
       var (from, to) = (0, changes.count)
       while from < to {
         let middle = (from + to) / 2
-        if cursor.covers(changes[middle]) { from = middle + 1 } else { to = middle }
+        if cursor.isBefore(changes[middle]) { to = middle } else { from = middle + 1 }
       }
       place = Place(page: low, change: from)
     } else {

@@ -94,7 +94,7 @@ final class EncodedPage: @unchecked Sendable {
   /// The cursor of a client that has the changes before `index`.
   func cursor(before index: Int) -> HistoryCursor {
     if index == 0 { return before }
-    return index == count ? after : HistoryCursor(after: changes[index - 1])
+    return index == count ? after : changes[index - 1].cursor
   }
 }
 
@@ -118,7 +118,7 @@ struct PageEncoder {
       bytes.append(contentsOf: "predecessor: \(predecessor)\n".utf8)
     }
     bytes.append(contentsOf: idField(of: change.transaction))
-    let cursor = HistoryCursor(after: change)
+    let cursor = change.cursor
     if cursor.changes != 0 { bytes.append(contentsOf: "-\(cursor.changes)".utf8) }
     bytes.append(contentsOf: "\ndata: ".utf8)
     places.append(.init(start: UInt32(start), json: UInt32(bytes.count)))
@@ -143,7 +143,7 @@ struct PageEncoder {
     guard let last = changes.last else { return nil }
     places.append(.init(start: UInt32(bytes.count), json: UInt32(bytes.count)))
     let page = EncodedPage(
-      bytes, places, changes, before: before, after: HistoryCursor(after: last), isLive: isLive)
+      bytes, places, changes, before: before, after: last.cursor, isLive: isLive)
     // A large page leaves no large buffers behind.
     if bytes.capacity > 4 << 20 { bytes = [] }
     bytes.removeAll(keepingCapacity: true)

@@ -23,7 +23,7 @@ struct LiveMessage {
       } else {
         json.null()
       }
-      json.member("cursor", HistoryCursor(after: change).eventID)
+      json.member("cursor", change.cursor.eventID)
     }
     return takeFrame()
   }

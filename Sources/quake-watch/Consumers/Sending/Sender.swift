@@ -3,7 +3,6 @@ import CLinux
 import Glibc
 import QuakeConsumers
 import QuakeSinks
-import Synchronization
 
 /// Delivers what the consumers owe, on a thread of its own: begins attempts, waits for them, and reports how they end.
 ///
@@ -134,35 +133,6 @@ enum SenderReport: Sendable {
   case gone(ConsumerKey, any Error)
   /// No attempt is under way, and no more will begin.
   case stopped
-}
-
-/// Passes values from one thread to another, in their order.
-final class Mailbox<Value: Sendable>: Sendable {
-  private let event: WakeEvent
-  private let values = Mutex<[Value]>([])
-
-  /// Readable while there may be values.
-  var descriptor: Int32 { event.descriptor }
-
-  init() throws(DescriptorFailure) { event = try WakeEvent() }
-
-  /// Puts values into it and wakes the other thread.
-  func post(_ new: [Value]) {
-    guard !new.isEmpty else { return }
-    values.withLock { $0 += new }
-    event.raise()
-  }
-
-  func post(_ value: Value) { post([value]) }
-
-  func take() -> [Value] {
-    // Before the values: those that come later make it readable again.
-    event.lower()
-    return values.withLock { values in
-      defer { values = [] }
-      return values
-    }
-  }
 }
 
 /// One descriptor that is readable while one of several is.

@@ -61,7 +61,8 @@ final class ConversationWorld: ConversationSource {
     self.rule = rule
     self.drops = drops
     book = ConversationBook(
-      rule: rule, conversations: [], after: .beginning, source: EmptySource())
+      rule: rule, conversations: [], after: HistoryCursor(token: .beginning),
+      source: EmptySource())
     restart()
   }
 
@@ -95,8 +96,8 @@ final class ConversationWorld: ConversationSource {
 
   private func restart(after token: ChangeToken) {
     book = ConversationBook(
-      rule: rule, conversations: stored.values.filter { $0.state != .closed }, after: token,
-      source: self
+      rule: rule, conversations: stored.values.filter { $0.state != .closed },
+      after: HistoryCursor(token: token), source: self
     ) { [drops] in !$0.isMuted && ($0.kind != .opened || !drops($0)) }
   }
 
