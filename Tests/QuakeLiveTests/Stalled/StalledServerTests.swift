@@ -31,6 +31,7 @@ import Testing
       if Tools.isSoak { #expect(begun.duration(to: .now) < .seconds(20)) }
     }
   }
+
   @Test(.enabled(if: Tools.isSoak, "make soak has it"))
   func aProgramWithAlertsLeavesASilentServerToo() async throws {
     try await OwnThread.run {

@@ -15,6 +15,15 @@ import Testing
     return (ends[0], ends[1])
   }
 
+  /// Closes the reader's end, and waits until no child that another test is starting has it any longer.
+  private func closeReader(_ reading: Int32, of writing: Int32) throws {
+    close(reading)
+    try eventually("the pipe has no reader") {
+      var end = pollfd(fd: writing, events: 0, revents: 0)
+      return poll(&end, 1, 0) == 1 && Int32(end.revents) & POLLERR != 0
+    }
+  }
+
   private func long(_ letter: String) throws -> Message {
     let example = try Message.example()
     return Message(
@@ -76,7 +85,7 @@ import Testing
     let (reading, writing) = try pipe()
     defer { close(writing) }
     let driver = try cutLine(to: writing)
-    close(reading)
+    try closeReader(reading, of: writing)
     let outcome = driver.sink.begin([try .example()]).advance()
     guard case .ended(let error) = outcome else {
       Issue.record("it did not end")
@@ -87,8 +96,8 @@ import Testing
 
   @Test func aReaderThatHasGoneEndsTheProgram() throws {
     let (reading, writing) = try pipe()
-    close(reading)
     defer { close(writing) }
+    try closeReader(reading, of: writing)
     var plan = OutputPlan()
     plan.descriptor = writing
     guard case .ended(let error) = try SinkDriver(plan).deliver([try .example()]) else {
