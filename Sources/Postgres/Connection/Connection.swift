@@ -8,6 +8,7 @@ internal import Glibc
 /// deadline or a wake descriptor can end them.
 public final class Connection {
   private(set) var connection: OpaquePointer
+  let timelines: SeenTimelines?
   /// How long to wait for the answer to a statement; nil for no limit. The time begins again with each notification,
   /// because the answer comes after those that the server has to send. After a timeout the connection is unusable.
   package var answerTimeout: Duration?
@@ -58,7 +59,8 @@ public final class Connection {
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
   package init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
-    // The property is set only after `open` has succeeded: an initialiser that throws with all properties set
+    timelines = settings.timelines
+    // The last property is set only after `open` has succeeded: an initialiser that throws with all properties set
     // runs `deinit`, which would close the connection a second time.
     connection = try Self.open(settings, wake: wake)
     try lookAtSession(settings, wake: wake)
