@@ -791,11 +791,14 @@ public final class Connection {
     ]
   }
 
-  /// Database and host, for messages: `database "quake" on host "db.example.org"`.
+  /// Database and host, for messages: `database "quake" on host "db.example.org"`. The port follows unless it is 5432:
+  /// a host may have several servers.
   package var label: String {
     let database = PQdb(connection).map { String(cString: $0) } ?? ""
     let host = PQhost(connection).map { String(cString: $0) } ?? ""
-    return "database \"\(database)\" on host \"\(host)\""
+    let port = PQport(connection).map { String(cString: $0) } ?? Self.usualPort
+    let suffix = port == Self.usualPort ? "" : ", port \(port)"
+    return "database \"\(database)\" on host \"\(host)\"\(suffix)"
   }
 }
 
