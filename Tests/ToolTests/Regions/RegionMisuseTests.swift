@@ -201,6 +201,10 @@ import Testing
     let watch = try Tools.run(
       "quake-watch", ["--from-start", "--no-follow"] + scene.region.option)
     #expect(watch.status == 65 && watch.errors.contains("history diverged"), "\(watch.errors)")
+    let refused = try scene.create()
+    #expect(refused.status == 1, "\(refused.output)")
+    #expect(refused.errors.contains("changes of the centre are missing in region"))
+    #expect(refused.errors.contains("history diverged at token 3."), "\(refused.errors)")
     try scene.run("create", scene.name, "--centre", scene.centre.conninfo, "--anew")
       .requireSuccess()
     try scene.waitUntilWell()
