@@ -14,7 +14,8 @@ package struct ListeningSocket: Sendable {
   ///     such as `::ffff:192.0.2.1`. Only those of IPv4 where the machine has no IPv6.
   ///   - port: 0 to 65535; 0: any free port.
   ///   - backlog: How many connections may wait to be accepted.
-  /// - Throws: A failure with the code `EINVAL` if the name has no address.
+  /// - Throws: A failure with the code `EINVAL` if the name has no address, `EAGAIN` if it cannot be resolved now, as before
+  ///   the network is up.
   package init(host: String, port: Int, backlog: Int32) throws(SystemFailure) {
     if host.isEmpty {
       do throws(SystemFailure) {
@@ -37,7 +38,8 @@ package struct ListeningSocket: Sendable {
     var list: UnsafeMutablePointer<addrinfo>?
     let code = getaddrinfo(host, "\(port)", &hints, &list)
     guard code == 0, let first = list else {
-      throw SystemFailure(EINVAL, reason: String(cString: gai_strerror(code)))
+      throw SystemFailure(
+        code == EAI_AGAIN ? EAGAIN : EINVAL, reason: String(cString: gai_strerror(code)))
     }
     defer { freeaddrinfo(list) }
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

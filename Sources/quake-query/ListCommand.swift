@@ -184,15 +184,21 @@ struct EventTable {
   private func cell(_ column: EventColumn, of event: EventRecord) -> TextTable.Cell {
     guard event.has(column) else { return "" }
     if column == .magnitude, let magnitude = event.magnitude {
-      return TextTable.Cell(Readable.shortest(magnitude), ChangeText.style(ofMagnitude: magnitude))
+      return TextTable.Cell(text(magnitude), ChangeText.style(ofMagnitude: magnitude))
     }
     if let number = event.double(column) {
-      return TextTable.Cell(Readable.shortest(number))
+      return TextTable.Cell(text(number))
     }
     if isUsual, let moment = event.timestamp(column) {
       return TextTable.Cell(moment.text)
     }
     return TextTable.Cell(
       ChangeText.value(column, event, width: nil, atMost: PrintableText.lineLimit))
+  }
+
+  /// A number, in the usual table to a hundredth: the 15 digits of some depths would take the space of the place.
+  private func text(_ number: Double) -> String {
+    let rounded = (number * 100).rounded() / 100
+    return Readable.shortest(isUsual && rounded.isFinite ? rounded + 0 : number)
   }
 }

@@ -124,9 +124,19 @@ package enum MomentText {
   package static func text(microseconds: Int64) -> String {
     var seconds = Int(microseconds / 1_000_000) - (microseconds % 1_000_000 < 0 ? 1 : 0)
     var parts = tm()
-    let isLocal = usesLocalTime
-    if isLocal { localtime_r(&seconds, &parts) } else { gmtime_r(&seconds, &parts) }
-    return "\(date(parts))T\(clock(parts))" + (isLocal ? offset(parts.tm_gmtoff / 60) : "Z")
+    guard usesLocalTime else {
+      gmtime_r(&seconds, &parts)
+      return "\(date(parts))T\(clock(parts))Z"
+    }
+    localtime_r(&seconds, &parts)
+    // Before there were time zones, clocks showed the local mean time, which differs by seconds as well. An offset has
+    // none, and with a clock that has them the text would be another moment.
+    let minutes = parts.tm_gmtoff / 60
+    if parts.tm_gmtoff % 60 != 0 {
+      seconds += minutes * 60
+      gmtime_r(&seconds, &parts)
+    }
+    return "\(date(parts))T\(clock(parts))\(offset(minutes))"
   }
 
   static func date(_ parts: tm) -> String {

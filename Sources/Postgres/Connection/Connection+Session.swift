@@ -49,7 +49,14 @@ extension Connection {
     answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
     interrupt = wake
     defer { (answerTimeout, interrupt) = (nil, nil) }
-    return try settings.timelines?.refusal(of: self)
+    return try timelines?.refusal(of: self)
+  }
+
+  /// Notes the timeline of a server that has been promoted since it was connected to as a standby.
+  ///
+  /// - Throws: `PostgresError` of kind `connection` if the program has seen a newer timeline.
+  package func noteTimeline() throws(PostgresError) {
+    if let refusal = try timelines?.refusal(of: self) { throw refusal }
   }
 
   func beginPinned(_ begin: SQL) throws(PostgresError) {

@@ -8,6 +8,7 @@ internal import Glibc
 /// deadline or a wake descriptor can end them.
 public final class Connection {
   private(set) var connection: OpaquePointer
+  let timelines: SeenTimelines?
   /// How long to wait for the answer to a statement; nil for no limit. The time begins again with each notification,
   /// because the answer comes after those that the server has to send. After a timeout the connection is unusable.
   package var answerTimeout: Duration?
@@ -56,7 +57,8 @@ public final class Connection {
   /// - Throws: `PostgresError` of kind `connection`, `timeout` or `interrupted`.
   package init(_ settings: ConnectionSettings, wake: Int32? = nil) throws(PostgresError) {
     try settings.check()
-    // The property is set only after `open` has succeeded: an initialiser that throws with all properties set
+    timelines = settings.timelines
+    // The last property is set only after `open` has succeeded: an initialiser that throws with all properties set
     // runs `deinit`, which would close the connection a second time.
     connection = try Self.open(settings, wake: wake)
     try lookAtSession(settings, wake: wake)
@@ -785,11 +787,14 @@ public final class Connection {
     ]
   }
 
-  /// Database and host, for messages: `database "quake" on host "db.example.org"`.
+  /// Database and host, for messages: `database "quake" on host "db.example.org"`. The port follows unless it is 5432:
+  /// a host may have several servers.
   package var label: String {
     let database = PQdb(connection).map { String(cString: $0) } ?? ""
     let host = PQhost(connection).map { String(cString: $0) } ?? ""
-    return "database \"\(database)\" on host \"\(host)\""
+    let port = PQport(connection).map { String(cString: $0) } ?? Self.usualPort
+    let suffix = port == Self.usualPort ? "" : ", port \(port)"
+    return "database \"\(database)\" on host \"\(host)\"\(suffix)"
   }
 }
 

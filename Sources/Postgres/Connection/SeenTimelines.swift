@@ -98,5 +98,5 @@ extension Connection {
   }
 
   /// The port that libpq takes for an empty one.
-  private static let usualPort = "5432"
+  static let usualPort = "5432"
 }

@@ -167,6 +167,7 @@ package final class HistoryFollower {
     let latest = Deadline(after: Self.safetyInterval)
     let outcome = try listener.wait(until: min(deadline ?? latest, latest), wake: wake)
     if listener.isPromoted {
+      try connected().noteTimeline()
       session = try SessionKind.of(try connected(), another: openConnection)
       listener = try ChangeListener(connection: try connected(), session: session)
     }

@@ -136,8 +136,10 @@ package struct Region: Sendable {
     }
     guard isSubscribed else { return faults }
     let publications = try connection.rows(
-      "select unnest(subpublications) from pg_subscription where subname = \(slot)", as: String.self
-    )
+      """
+      select unnest(subpublications) from pg_subscription
+       where subname = \(slot) and subdbid = (select oid from pg_database where datname = current_database())
+      """, as: String.self)
     for name in RegionTables.publications.map(\.name) where !publications.contains(name) {
       faults.add("the subscription lacks \(name)", losesChanges: true)
     }

@@ -25,7 +25,10 @@ package struct RegionCopy {
   private func errors() throws(PostgresError) -> Int64 {
     try region.firstRow(
       """
-      select apply_error_count + sync_error_count from pg_stat_subscription_stats where subname = \(subscription)
+      select e.apply_error_count + e.sync_error_count
+        from pg_subscription s cross join pg_stat_get_subscription_stats(s.oid) e
+       where s.subname = \(subscription)
+         and s.subdbid = (select oid from pg_database where datname = current_database())
       """, as: Int64.self) ?? 0
   }
 

@@ -56,7 +56,10 @@ package enum PrivilegeTable {
       "quake_alias", select: Role.readers + [.writer], insert: [.writer, .editor],
       update: [.writer, .editor], delete: [.writer, .editor]),
     // The history: triggers write it, and functions purge it, with the owner's privileges.
-    table("quake_version", select: Role.readers + [.purger], isHistory: true),
+    // Imports ask whether an event was stored before.
+    row(
+      .table, "quake.quake_version", [.select: Role.readers + [.purger]],
+      columns: [.select: ["code", "transaction_id"]], columnRoles: [.writer], isHistory: true),
     table("change_transaction", select: Role.granted, isHistory: true),
     table("history_floor", select: Role.readers + [.purger, .monitor], isHistory: true),
     // Notes about the history, which a function with the owner's privileges writes.

@@ -160,7 +160,8 @@ struct BackfillCommand {
     if let fetch = try fetch.map({ try resolve($0, over: connection) }) {
       let backfill = try Backfill.open(fetch.parameters, restart: restarts, over: connection)
       try ServiceBackfill(
-        fetch, backfill, connection: connection, settings: settings, output: output("events"),
+        fetch, backfill, connection: connection, settings: settings,
+        output: output("events", "record"),
         diagnostics: diagnostics
       ).run()
       return .ok
@@ -171,7 +172,7 @@ struct BackfillCommand {
       let backfill = FolderBackfill(
         path: folder,
         backfill: try Backfill.open(parameters, restart: restarts, over: connection),
-        connection: connection, settings: settings, output: output("files"),
+        connection: connection, settings: settings, output: output("files", "file"),
         diagnostics: diagnostics)
       let result = try backfill.run()
       if status == .ok { status = result }
@@ -203,8 +204,8 @@ struct BackfillCommand {
     return fetch
   }
 
-  private func output(_ unit: String) -> BackfillOutput {
-    BackfillOutput(writesJSON: writesJSON, unit: unit, diagnostics: diagnostics)
+  private func output(_ unit: String, _ noun: StaticString) -> BackfillOutput {
+    BackfillOutput(writesJSON: writesJSON, unit: unit, noun: noun, diagnostics: diagnostics)
   }
 }
 

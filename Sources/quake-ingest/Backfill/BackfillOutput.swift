@@ -12,13 +12,18 @@ final class BackfillOutput {
   private let bar: ProgressBar
   private let begun = MonotonicClock.now()
   private let isTerminal: Bool
-  /// Records that were imported before this process began, and in all.
+  private let noun: StaticString
+  /// Records, or files, that were imported before this process began, and in all.
   private var before: Int64 = 0
   private var records: Int64 = 0
   private var expected: Int64?
 
-  init(writesJSON: Bool, unit: String, diagnostics: Diagnostics) {
+  /// - Parameters:
+  ///   - unit: The unit of the progress bar.
+  ///   - noun: What is counted, in the singular.
+  init(writesJSON: Bool, unit: String, noun: StaticString, diagnostics: Diagnostics) {
     self.writesJSON = writesJSON
+    self.noun = noun
     self.diagnostics = diagnostics
     isTerminal = Terminal.isTerminal(diagnostics.descriptor)
     bar = ProgressBar("backfill", unit: .items(unit), diagnostics: diagnostics)
@@ -72,7 +77,7 @@ final class BackfillOutput {
       try output.writeResult(
         PrintableText.line(
           "backfill \(backfill.id) of \(parameters.url) \(report.isComplete ? "is complete" : "is not complete"): "
-            + "\(report.counts); \(Readable.count(records - before, "record")) in \(elapsed)"
+            + "\(report.counts); \(Readable.count(records - before, noun)) in \(elapsed)"
         ), diagnostics)
       return try output.flush()
     }

@@ -95,6 +95,17 @@ import Testing
     try empty.connect().run("drop owned by \(scene.prefix)owner cascade")
   }
 
+  /// A writer that does not purge reads little of the history.
+  @Test func theWriterImportsWhatANewerSnapshotLacks() throws {
+    let scene = try Scene()
+    let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
+    let older = try scene.folder.write(
+      "older.geojson", Feeds.collection(count: 31, generated: 1_700_000_040_000))
+    expect(0, try scene.run("writer", "quake-ingest", ["import", older]))
+    #expect(try scene.database.count("quake.quake") == 31)
+  }
+
   @Test(arguments: servers) func theWriterImportsAndResolvesQuarantine(_ other: Bool) throws {
     let scene = try Scene(other: other, ["--writer-purges"])
     let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))

@@ -72,6 +72,7 @@ import Testing
     let again = try run([folder.path])
     #expect(again.status == 0 && again.errors.contains("1 of 2 files is stored already"))
     #expect(again.output.contains("backfill 1 of \(folder.path) is complete: 3 seen"))
+    #expect(again.output.contains("; 1 file in "), "\(again.output)")
   }
 
   @Test func textNeedsItsCentre() throws {

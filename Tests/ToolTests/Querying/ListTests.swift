@@ -176,6 +176,15 @@ import Testing
     let piped = try Tools.run(
       "quake-query", ["list"] + database.option, environment: ["PAGER": "echo no"])
     #expect(piped.lines.count == 5 && piped.lines[0].contains("(long)"))
+    // Some services have magnitudes and depths with 15 digits. Columns that are asked for have them.
+    try database.psql(
+      "update quake.quake set magnitude = 1.2499999999999, depth = 6.3099999427795 where code = 'us2'"
+    )
+    let rounded = try terminal("quake-query list --code us2", environment: ["PAGER": ""])
+    #expect(rounded.contains(" 1.25   6.31  100% "), "\(rounded)")
+    let exact = try terminal(
+      "quake-query list --code us2 --columns magnitude,depth", environment: ["PAGER": ""])
+    #expect(exact.contains("1.2499999999999  6.3099999427795"), "\(exact)")
   }
 
   // MARK: stats

@@ -81,6 +81,27 @@ import Testing
     try scene.waitForRegion()
   }
 
+  /// Names of subscriptions belong to a database, and statistics of all databases are in one view.
+  @Test func anotherDatabaseOfTheServerMayHaveARegionOfThatName() throws {
+    let scene = try RegionScene()
+    let other = try TestDatabase(on: .region)
+    let subscription = "quake_region_\(scene.name)"
+    try other.psql(
+      """
+      create subscription \(subscription) connection '' publication other
+        with (connect = false, enabled = false, slot_name = none)
+      """)
+    defer { _ = try? other.psql("drop subscription \(subscription)") }
+    try scene.write(1)
+    try scene.centre.psql("alter table quake.quake add column note text")
+    let refused = try scene.create("--timeout", "30s")
+    #expect(
+      refused.errors.contains("the workers of subscription \(subscription) cannot copy the tables"),
+      "\(refused.errors)")
+    try scene.region.psql("alter table quake.quake add column note text")
+    try eventually("the tables are copied") { try scene.create("--timeout", "30s").status == 0 }
+  }
+
   @Test func aPublicationThatLeavesSomethingOutNeedsANewCopy() throws {
     let scene = try RegionScene.made()
     let faults = [
@@ -180,6 +201,10 @@ import Testing
     let watch = try Tools.run(
       "quake-watch", ["--from-start", "--no-follow"] + scene.region.option)
     #expect(watch.status == 65 && watch.errors.contains("history diverged"), "\(watch.errors)")
+    let refused = try scene.create()
+    #expect(refused.status == 1, "\(refused.output)")
+    #expect(refused.errors.contains("changes of the centre are missing in region"))
+    #expect(refused.errors.contains("history diverged at token 3."), "\(refused.errors)")
     try scene.run("create", scene.name, "--centre", scene.centre.conninfo, "--anew")
       .requireSuccess()
     try scene.waitUntilWell()

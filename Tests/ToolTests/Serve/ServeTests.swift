@@ -202,6 +202,15 @@ private let hasIPv6: Bool = {
     #expect(outcome.errors.contains("Another program listens there."))
   }
 
+  /// As at the start of a machine. Service managers try again after status 69, and not after 64.
+  @Test(.enabled(if: geteuid() == 0, "only root can leave the network"))
+  func aNameThatCannotBeResolvedYetIsUnavailable() throws {
+    let outcome = try Tools.shell(
+      "unshare --net quake-serve --listen server.example.org:0 --database '\(database.conninfo)'")
+    #expect(outcome.status == 69, "\(outcome.errors)")
+    #expect(outcome.errors.contains("could not listen on server.example.org:0: "))
+  }
+
   @Test(.enabled(if: hasIPv6, "the machine has no IPv6"))
   func clientsOfBothFamiliesAreAnsweredAndCountedByTheirAddresses() throws {
     let process = try Tools.start(

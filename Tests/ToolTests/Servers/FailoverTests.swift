@@ -76,6 +76,44 @@ import Testing
     }
   }
 
+  /// They were connected to the standby before it was promoted, and stayed connected.
+  @Test func programsThatSawThePromotionDoNotGoBack() throws {
+    let url = both.replacing("read-write", with: "prefer-standby")
+    let watch = try Tools.start("quake-watch", ["-d", url, "--json"])
+    try watch.waitForError("watching after")
+    let server = try ServerProcess(["-d", url])
+    try servers.primary.stop(mode: .immediate)
+    try servers.promote()
+    try watch.waitForError("listening for notifications again")
+    try servers.standby.insert("a")
+    #expect(try JSONLine(watch.line()).string("code") == "a")
+    try eventually("the server follows the new primary") {
+      try server.get("/v1/quakes/a").status == 200
+    }
+
+    try servers.primary.start()
+    try servers.primary.insert("lost")
+    try servers.ask(
+      servers.standby,
+      """
+      select pg_terminate_backend(pid, 60000) from pg_stat_activity
+       where application_name like 'quake-%' and pid <> pg_backend_pid()
+      """)
+    for process in [watch, server.process] {
+      try process.waitForError("is the primary from before a failover")
+    }
+    try servers.standby.insert("b")
+    #expect(try JSONLine(watch.line()).string("code") == "b")
+    try eventually("the server follows the new primary") {
+      try server.get("/v1/quakes/b").status == 200
+    }
+    #expect(try server.get("/v1/quakes/lost").status == 404)
+    for process in [watch, server.process] {
+      process.signal(SIGTERM)
+      #expect(try process.exit().status == 0)
+    }
+  }
+
   /// A standby is promoted that has not received the last transactions of its primary.
   @Test func namedWatchersNameWhatAFailoverHasLost() throws {
     let folder = try TemporaryFolder()

@@ -61,6 +61,10 @@ import Testing
     #expect(try psql(secret, "select count(*) from quake.current_quake").output == "3\n")
     #expect(try psql(secret, "delete from quake.quake").errors.contains("permission denied"))
     #expect(try psql(try url(), "select 1").status != 0)
+    // A host may have several servers.
+    #expect(
+      try Tools.run("quake-admin", ["status", "-d", secret]).output
+        .contains("database \"quake\" on host \"127.0.0.1\", port \(port)\n"))
     let passwords = server.home + "/reader.pgpass"
     #expect(try psql(try url(), "select 1", ["PGPASSFILE": passwords]).output == "1\n")
     let mode = try FileManager.default.attributesOfItem(atPath: passwords)[.posixPermissions]

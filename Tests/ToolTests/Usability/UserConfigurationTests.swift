@@ -140,4 +140,15 @@ import Testing
       "quake-query", ["list"] + database.option, ["QUAKE_TIME_ZONE": "Nowhere"])
     #expect(wrong.status == 64 && wrong.errors.contains("QUAKE_TIME_ZONE"))
   }
+
+  /// Berlin's local mean time was 53 minutes and 28 seconds ahead of UTC.
+  @Test func aTimeFromBeforeTimeZonesIsReadAsItIsShown() throws {
+    try database.psql("insert into quake.quake (code, time) values ('old', '1880-03-01 12:00Z')")
+    let list = try run(
+      "quake-query", ["list"] + database.option, ["QUAKE_TIME_ZONE": "Europe/Berlin"])
+    let shown = "1880-03-01T12:53:00+00:53"
+    #expect(list.output.hasPrefix(shown), "\(list.output)")
+    let found = try run("quake-query", ["list", "--codes", "--from", shown] + database.option)
+    #expect(found.output == "old\n")
+  }
 }
