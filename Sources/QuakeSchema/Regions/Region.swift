@@ -80,6 +80,18 @@ package struct Region: Sendable {
         """)
   }
 
+  /// The first place in the history of a centre or a region where transactions are missing. The number of each
+  /// transaction's versions is not looked at, which would take longer: `quake-query verify` counts them.
+  package static func gap(in database: Connection) throws(PostgresError) -> PostgresError? {
+    do throws(PostgresError) {
+      try database.execute("select quake.history__changes(0, null)")
+      return nil
+    } catch {
+      guard error.sqlState == StoreState.divergedToken else { throw error }
+      return error
+    }
+  }
+
   /// What is wrong with the publications of the centre, and with the subscription to them.
   package func faults(
     over connection: Connection, at centre: Connection

@@ -194,7 +194,7 @@ package struct RegionMaker {
         .conflict, "slot \(slot) has lost WAL that the region needs",
         detail: "max_slot_wal_keep_size at the centre was exceeded.", hint: again)
     }
-    if let gap = try Self.gap(in: region), try Self.gap(in: centre)?.message != gap.message {
+    if let gap = try Region.gap(in: region), try Region.gap(in: centre)?.message != gap.message {
       throw StoreError(
         .conflict, "changes of the centre are missing in region \"\(name)\"",
         detail: [gap.message, gap.detail].compactMap(\.self).joined(separator: ": "), hint: again)
@@ -204,17 +204,6 @@ package struct RegionMaker {
       throw StoreError(
         .conflict, "changes of the centre may be missing in region \"\(name)\"",
         detail: faults.descriptions.joined(separator: "; ") + ".", hint: again)
-    }
-  }
-
-  /// The first place of a history where transactions are missing.
-  private static func gap(in database: Connection) throws -> PostgresError? {
-    do throws(PostgresError) {
-      try database.execute("select quake.history__changes(0, null)")
-      return nil
-    } catch {
-      guard error.sqlState == StoreState.divergedToken else { throw error }
-      return error
     }
   }
 

@@ -80,13 +80,9 @@ struct RegionCheck {
   }
 
   private func history() throws -> Finding {
-    do throws(PostgresError) {
-      // The number of each transaction's versions takes longer: "quake-query verify" counts them.
-      try connection.execute("select quake.history__changes(0, null)")
-    } catch {
-      guard let problem = StoreError(token: error) else { throw error }
+    if let gap = try Region.gap(in: connection) {
       return .problem(
-        problem.message + (problem.detail.map { ": \($0)" } ?? ""),
+        gap.message + (gap.detail.map { ": \($0)" } ?? ""),
         "Transactions are missing here: copy the centre anew with \(again) --anew.")
     }
     let newest = try connection.firstRow(
