@@ -112,7 +112,7 @@ extension ChangeTransaction: Hashable {
 }
 
 /// One change of one event, as it was committed.
-public struct Change: Hashable, Sendable {
+public struct Change: Hashable, Sendable, Identifiable {
   /// The transaction it belongs to.
   public let transaction: ChangeTransaction
   /// Which of the transaction's changes it is, from 0.
@@ -127,6 +127,17 @@ public struct Change: Hashable, Sendable {
   public let old: EventRecord?
   /// The event after the change; nil for a delete and a truncate.
   public let new: EventRecord?
+
+  /// The cursor just after the change, which no other change has.
+  public var id: HistoryCursor { cursor }
+
+  /// The cursor just after this change. A program that stores it together with its own result of the
+  /// change can resume from there.
+  public var cursor: HistoryCursor {
+    let done = position + 1
+    return HistoryCursor(
+      token: transaction.token, changes: done == transaction.changeCount ? 0 : done)
+  }
 
   /// Whether it only changes which event is shown for an earthquake that several sources have. That says
   /// nothing about the earthquake.
@@ -204,18 +215,5 @@ public struct EventDifference: Hashable, Sendable {
     self.changed = changed
     self.old = old
     self.new = new
-  }
-}
-
-extension Change: Identifiable {
-  /// The cursor just after the change, which no other change has.
-  public var id: HistoryCursor { cursor }
-
-  /// The cursor just after this change. A program that stores it together with its own result of the
-  /// change can resume from there.
-  public var cursor: HistoryCursor {
-    let done = position + 1
-    return HistoryCursor(
-      token: transaction.token, changes: done == transaction.changeCount ? 0 : done)
   }
 }
