@@ -88,11 +88,10 @@ let package = Package(
     // libcurl and libmosquitto, loaded when something first needs them. Only libcurl's headers are needed here.
     .target(name: "CLibcurl"),
 
-    // What every module stands on: clocks, threads, descriptors, other programs, requests, errors, and text that is safe
-    // to print.
-    .target(name: "Basics", dependencies: ["CLibcurl", "CLinux"], swiftSettings: strict),
-    // gzip and Zstandard out.
-    .target(name: "Compression", dependencies: ["CCompression"], swiftSettings: strict),
+    // What every module stands on: clocks, threads, descriptors, other programs, requests, compression, errors, and text
+    // that is safe to print.
+    .target(
+      name: "Basics", dependencies: ["CCompression", "CLibcurl", "CLinux"], swiftSettings: strict),
 
     .target(
       name: "Postgres", dependencies: ["CLibpq", "Basics"],
@@ -104,7 +103,7 @@ let package = Package(
     .target(
       name: "QuakeFeed",
       dependencies: [
-        "QuakeModel", "Compression", "Basics", "Simdjson", "CExpat", "CSimdjson", "CCompression",
+        "QuakeModel", "Basics", "Simdjson", "CExpat", "CSimdjson", "CCompression",
       ],
       swiftSettings: strict),
     // Writes events in the formats that other programs read.
@@ -143,7 +142,7 @@ let package = Package(
     .target(
       name: "QuakeSinks",
       dependencies: [
-        "QuakeConsumers", "QuakeModel", "CommandLine", "Compression", "Basics", "Simdjson",
+        "QuakeConsumers", "QuakeModel", "CommandLine", "Basics", "Simdjson",
         "CLibcrypto", "CLibcurl",
       ],
       swiftSettings: unoptimisedInTests),
@@ -164,7 +163,7 @@ let package = Package(
       name: "QuakeServer",
       dependencies: [
         "QuakeTool", "QuakeConsumers", "QuakeFormat", "QuakeQuery", "QuakeWorker", "QuakeHistory",
-        "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Compression", "Basics", "CLinux",
+        "QuakeSchema", "QuakeModel", "Postgres", "CommandLine", "Basics", "CLinux",
         "CLibcrypto",
         "CMicrohttpd", "CPage",
       ],
@@ -211,7 +210,7 @@ let package = Package(
       name: "quake-query",
       dependencies: [
         "Basics", "QuakeTool", "QuakeFormat", "QuakeQuery", "QuakeHistory",
-        "QuakeModel", "Compression", "Postgres", "CommandLine",
+        "QuakeModel", "Postgres", "CommandLine",
       ],
       swiftSettings: unoptimisedInTests, linkerSettings: tool),
     .executableTarget(
@@ -316,7 +315,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
   "QuakeServer", "QuakeTool", "QuakeSinks", "QuakeConsumers", "QuakeClient", "QuakeQuery",
   "QuakeHistory", "QuakeFormat",
-  "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Compression", "Simdjson",
+  "QuakeFeed", "QuakeModel", "EmbeddedPostgres", "CommandLine", "Simdjson",
   "Basics",
 ]
 if Context.environment["QUAKE_FUZZ"] != nil {

@@ -1,4 +1,4 @@
-import Compression
+import Basics
 import QuakeFeed
 import QuakeTool
 

@@ -1,5 +1,4 @@
 import Basics
-import Compression
 import Postgres
 import QuakeModel
 import Synchronization

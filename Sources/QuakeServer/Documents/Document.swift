@@ -1,4 +1,4 @@
-import Compression
+import Basics
 import Glibc
 import Postgres
 import QuakeFormat

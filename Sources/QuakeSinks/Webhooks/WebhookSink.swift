@@ -1,6 +1,5 @@
 package import Basics
 internal import CLibcrypto
-internal import Compression
 internal import QuakeConsumers
 
 /// Posts messages to a receiver, with the headers of Standard Webhooks.

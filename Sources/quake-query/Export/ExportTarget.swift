@@ -1,5 +1,5 @@
 import CommandLine
-import Compression
+import Basics
 import QuakeFormat
 import QuakeTool
 

@@ -21,7 +21,7 @@ import Testing
       ["QuakeFeed", "QuakeFormat", "QuakeClient", "QuakeSimulator", "EmbeddedPostgres"]
     ),
     ("ground", ["QuakeModel", "Postgres", "CommandLine"]),
-    ("lowest", ["Compression", "Simdjson", "Basics"]),
+    ("lowest", ["Simdjson", "Basics"]),
   ]
 
   private static let order = layers.flatMap(\.modules)

@@ -1,5 +1,4 @@
 internal import Basics
-import Compression
 import Glibc
 
 /// A source that also writes the bytes to an unnamed file, so that a body can be read as a stream, and
