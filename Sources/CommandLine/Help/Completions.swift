@@ -138,7 +138,7 @@ extension Command {
   /// The script with which the shell asks the tool for ``Candidates``.
   package func completions(for shell: Shell) -> String {
     let function = "_" + name.map { $0 == "-" ? "_" : String($0) }.joined()
-    let ask = "\(name) \(Candidates.request)"
+    // They run the tool as it is called on the command line, which need not be in PATH.
     return switch shell {
     case .bash:
       """
@@ -147,7 +147,8 @@ extension Command {
         local cur=${COMP_WORDS[COMP_CWORD]} line word lines files=""
         [[ $cur == "=" ]] && cur=""
         COMPREPLY=()
-        mapfile -t lines < <(\(ask) "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        mapfile -t lines < <(
+          "${COMP_WORDS[0]/#\\~/$HOME}" \(Candidates.request) "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
         for line in "${lines[@]}"; do
           # As it must be typed: a space in it needs a backslash.
           word=${line%%$'\\t'*}
@@ -170,9 +171,9 @@ extension Command {
       #compdef \(name)
 
       _\(name)() {
-        local line ret=1
+        local line ret=1 tool=${(Q)words[1]}
         local -a names files
-        for line in ${(f)"$(\(ask) "${(@Q)words[2,CURRENT]}" 2>/dev/null)"}; do
+        for line in ${(f)"$(${tool/#\\~/$HOME} \(Candidates.request) "${(@Q)words[2,CURRENT]}" 2>/dev/null)"}; do
           case $line in
             $'\\tfiles') files=(_files) ;;
             $'\\tfolders') files=(_files -/) ;;
@@ -198,11 +199,13 @@ extension Command {
       """
       # fish completion for \(name)
       function \(function)
+        set -l words (commandline -opc)
+        set -l tool (string replace -r -- '^~' "$HOME" $words[1])
         set -l token (commandline -ct)
         # Of --name=value only the value is offered.
         set -l before (string match -r -- '^--[^=]*=' "$token")
         set -l value (string replace -r -- '^--[^=]*=' '' "$token")
-        for line in (\(ask) (commandline -opc)[2..-1] "$token" 2>/dev/null)
+        for line in ($tool \(Candidates.request) $words[2..-1] "$token" 2>/dev/null)
           switch $line
             case \\tfiles
               __fish_complete_path $value | string replace -r -- '^' "$before"

@@ -14,17 +14,19 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     database = try TestDatabase()
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/tools", withDestinationPath: Tools.folder)
   }
 
-  /// What bash offers for the last word, with the tools in PATH.
+  /// What bash offers for the last word, without the tools in PATH.
   private func offered(_ words: [String]) throws -> [String] {
     let line = words.map { "'\($0)'" }.joined(separator: " ")
     let function = "_" + words[0].replacing("-", with: "_")
     let outcome = try Tools.shell(
       """
       bash --norc --noprofile -c 'eval "$(\(words[0]) --completions bash)"
-        COMP_WORDS=("$@"); COMP_CWORD=\(words.count - 1); \(function)
-        printf "%s\\n" "${COMPREPLY[@]}"' bash \(line)
+        PATH=/usr/bin:/bin; HOME=$PWD; COMP_WORDS=("$@"); COMP_CWORD=\(words.count - 1); \(function)
+        printf "%s\\n" "${COMPREPLY[@]}"' bash '~/tools/'\(line)
       """, environment: ["DATABASE_URL": database.conninfo], folder: folder.path)
     #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
     return outcome.lines
@@ -108,7 +110,8 @@ import Testing
       let outcome = try Tools.shell(
         """
         quake-query --completions fish > script
-        HOME=. fish --no-config -c "source script; complete -C 'quake-query \(line)'" | cut -f 1
+        PATH=/usr/bin:/bin HOME=$PWD \
+          fish --no-config -c "source script; complete -C '~/tools/quake-query \(line)'" | cut -f 1
         """, folder: folder.path)
       #expect(outcome.lines == expected && outcome.errors.isEmpty, "\(outcome.errors)")
     }
@@ -128,7 +131,8 @@ import Testing
         """
         quake-query --completions zsh > script
         zsh -f -c 'compdef() {}; compset() {}; _files() { print _files; }; _describe() { print -l -- "${(@P)3}"; }
-          source ./script; words=(quake-query \(line)); CURRENT=$#words; _quake-query'
+          source ./script; PATH=/usr/bin:/bin; HOME=$PWD
+          words=(\\~/tools/quake-query \(line)); CURRENT=$#words; _quake-query'
         """, folder: folder.path)
       #expect(outcome.output.contains(expected) && outcome.errors.isEmpty, "\(outcome)")
     }
