@@ -1,5 +1,5 @@
-import CommandLine
 import Basics
+import CommandLine
 import QuakeFormat
 import QuakeTool
 
