@@ -122,10 +122,10 @@ struct FeedSections {
     guard isPlain, !value.isEmpty else {
       throw invalid(entry, "letters, digits, spaces and .,:-_*")
     }
-    // The short names of the standard, such as minmag and lat, are beginnings of the others.
+    // The short names of the standard, such as minmag and lat, are beginnings of the others, of three letters at least.
     let parameters = address.value.split { "?&#".contains($0) }.dropFirst()
       .map { $0.prefix { $0 != "=" } }
-    guard !parameters.contains(where: { !$0.isEmpty && entry.key.hasPrefix($0) }) else {
+    guard !parameters.contains(where: { $0.count >= 3 && entry.key.hasPrefix($0) }) else {
       throw fault(address, "the URL has the parameter \(entry.key) already")
     }
     if let limits = Self.numbers[entry.key] {

@@ -83,7 +83,7 @@ import Testing
       author = ada
 
       [feed large]
-      url = \(query(server))
+      url = \(query(server))&m=1
       minmagnitude = 5
       eventtype = quarry blast
       interval = 10m
@@ -102,7 +102,7 @@ import Testing
       ])
     #expect(
       try database.value("select url from quake.feed where name = 'large'")
-        == query(server) + "&minmagnitude=5&eventtype=quarry%20blast")
+        == query(server) + "&m=***&minmagnitude=5&eventtype=quarry%20blast")
     #expect(server.requests.contains { $0.target.hasSuffix("&eventtype=quarry%20blast") })
     #expect(try database.count("quake.quake") == 5)
     // The command line overrides the file.
