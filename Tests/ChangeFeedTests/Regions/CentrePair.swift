@@ -24,7 +24,7 @@ final class CentrePair {
       options.binDirectory = binDirectory
       options.settings = [
         "fsync": "off", "shared_buffers": "64MB", "deadlock_timeout": "50ms",
-        "wal_keep_size": "1GB", "max_replication_slots": "20", "max_wal_senders": "20",
+        "max_replication_slots": "20", "max_wal_senders": "20",
         "wal_retrieve_retry_interval": "200ms",
         // As docs/regions.md demands of the servers of a centre.
         "sync_replication_slots": "on", "hot_standby_feedback": "on",
@@ -43,9 +43,10 @@ final class CentrePair {
     try primary.start()
     let connection = try connect()
     _ = try Migrator(connection: connection, program: "tests").migrate()
-    // In a file, because pg_rewind starts the server without the settings above.
+    // In a file, because pg_rewind starts the server without the settings above, and needs the WAL that this keeps.
     try connection.run(
-      "alter system set wal_level = logical", "alter system set wal_log_hints = on")
+      "alter system set wal_level = logical", "alter system set wal_log_hints = on",
+      "alter system set wal_keep_size = '1GB'")
     try shell("echo 'local replication all trust' >> '\(primary.options.home)/data/pg_hba.conf'")
     try primary.stop()
     try primary.start()
