@@ -134,7 +134,7 @@ package struct ConversationBook {
   }
 
   /// Decides what is due at a time. Everything that was committed by then must have been taken: ask
-  /// `DatabaseClock.settledTime` for the time, read the history to its end, and take what has come.
+  /// `DatabaseClock.completeTime` for the time, read the history to its end, and take what has come.
   ///
   /// - Throws: What the source throws.
   package mutating func advance(to time: Timestamp) throws -> [Alert] {

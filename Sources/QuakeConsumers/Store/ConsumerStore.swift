@@ -327,7 +327,7 @@ package struct DatabaseClock: Sendable {
   private static let commitPatience = Duration.seconds(1)
 
   /// The time up to which every transaction is visible.
-  package mutating func settledTime(over connection: Connection) throws(PostgresError) -> Timestamp
+  package mutating func completeTime(over connection: Connection) throws(PostgresError) -> Timestamp
   {
     try now(over: connection).advanced(by: .zero - Self.commitPatience)
   }
@@ -336,7 +336,7 @@ package struct DatabaseClock: Sendable {
   package mutating func remaining(
     to time: Timestamp, over connection: Connection
   ) throws(PostgresError) -> Duration {
-    let left = time.microseconds - (try settledTime(over: connection)).microseconds
+    let left = time.microseconds - (try completeTime(over: connection)).microseconds
     return max(.zero, .microseconds(left))
   }
 }

@@ -82,7 +82,7 @@ final class AlertClient {
   ///
   /// - Parameter time: Everything that was committed by then could be read with the page; nil: that is not known.
   func take(
-    _ changes: [Change], upTo place: HistoryCursor, isAtEnd: Bool, settled time: Timestamp?,
+    _ changes: [Change], upTo place: HistoryCursor, isAtEnd: Bool, completeUpTo time: Timestamp?,
     over work: Connection
   ) throws {
     self.isAtEnd = isAtEnd

@@ -77,15 +77,15 @@ final class AlertLoop {
     if polls.fireIfDue() { hasNews = true }
     // Asked before the history: what was committed by then, and has not been notified yet, comes first.
     let waits = clients.contains { $0.nextDue != nil }
-    let settled = waits ? try clock.settledTime(over: work) : nil
+    let completeUpTo = waits ? try clock.completeTime(over: work) : nil
     let readers = clients.filter { client in
-      let isDue = settled.flatMap { time in client.nextDue.map { $0 <= time } } ?? false
+      let isDue = completeUpTo.flatMap { time in client.nextDue.map { $0 <= time } } ?? false
       return client.reads && (hasNews || !client.isAtEnd || isDue)
     }
     hasNews = false
     // Those at the same place read together.
     for (cursor, group) in Dictionary(grouping: readers, by: \.seen) {
-      try read(group, after: cursor, settled: settled, history, work)
+      try read(group, after: cursor, completeUpTo: completeUpTo, history, work)
     }
     for client in clients where !client.hasEnded { try client.send(over: work) }
     if life.fireIfDue() {
@@ -95,7 +95,7 @@ final class AlertLoop {
   }
 
   private func read(
-    _ group: [AlertClient], after cursor: HistoryCursor, settled time: Timestamp?,
+    _ group: [AlertClient], after cursor: HistoryCursor, completeUpTo time: Timestamp?,
     _ history: Connection, _ work: Connection
   ) throws {
     var changes: [Change] = []
@@ -115,7 +115,7 @@ final class AlertLoop {
       return
     }
     for client in group {
-      try client.take(changes, upTo: seen, isAtEnd: isAtEnd, settled: time, over: work)
+      try client.take(changes, upTo: seen, isAtEnd: isAtEnd, completeUpTo: time, over: work)
     }
   }
 

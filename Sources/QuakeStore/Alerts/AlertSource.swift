@@ -78,7 +78,7 @@ final class AlertSession {
   /// Those that were read and not taken yet.
   private var changes: ArraySlice<Change> = []
   /// Up to when everything is told that is due, once they are taken; nil: there are more to read.
-  private var settled: Timestamp?
+  private var completeUpTo: Timestamp?
   /// Whether somebody has paused the consumer.
   private var isPaused: Bool
   private var signOfLife = PeriodicTimer(.seconds(10))
@@ -153,12 +153,12 @@ final class AlertSession {
     while let change = changes.popFirst() {
       if let alerts = try book.alerts(after: change), !alerts.isEmpty { return alerts }
     }
-    return try settled.map { try book.advance(to: $0) } ?? []
+    return try completeUpTo.map { try book.advance(to: $0) } ?? []
   }
 
   private func readPage() throws {
     // Asked before the history: what was committed by then, and has not been notified yet, comes first.
-    let time = try book.nextDue.map { _ in try clock.settledTime(over: connection) }
+    let time = try book.nextDue.map { _ in try clock.completeTime(over: connection) }
     var pause = Duration.seconds(10)
     if let due = book.nextDue { pause = min(pause, try clock.remaining(to: due, over: connection)) }
     var page: [Change] = []
@@ -166,7 +166,7 @@ final class AlertSession {
       page.append($0)
     }
     changes = page[...]
-    settled = isAtEnd ? time : nil
+    completeUpTo = isAtEnd ? time : nil
   }
 
   func pause() { follower.pause() }

@@ -103,7 +103,7 @@ final class Consumer {
   /// Takes note that all changes up to there have been taken, and adds the conversations that have changed to the page.
   ///
   /// - Parameter time: Everything that was committed by then has been taken; nil: that is not known.
-  func end(at cursor: HistoryCursor, settled time: Timestamp?, _ page: PageBuilder) throws {
+  func end(at cursor: HistoryCursor, completeUpTo time: Timestamp?, _ page: PageBuilder) throws {
     if !cursor.isBefore(seen) { seen = cursor }
     if let time { tell(try book?.advance(to: time) ?? [], into: page) }
     if let unstored = book?.takeUnstored() { page.store(unstored, of: self) }

@@ -195,11 +195,12 @@ final class ConsumerLoop {
     let members = consumers.values.filter { $0.place == .current }
     // Asked before the history: what was committed by then, and has not been notified yet, comes first.
     let waits = members.contains { $0.nextDue != nil }
-    let settled = waits ? try clock.settledTime(over: connection) : nil
+    let completeUpTo = waits ? try clock.completeTime(over: connection) : nil
     var changes: [Change] = []
     let isAtEnd = try follower.readPage { changes.append($0) }
     try write(
-      changes, upTo: follower.cursor ?? before, settled: isAtEnd ? settled : nil, for: members,
+      changes, upTo: follower.cursor ?? before, completeUpTo: isAtEnd ? completeUpTo : nil,
+      for: members,
       over: connection)
     if !isAtEnd {
       begin(members.filter { $0.place == .current })
@@ -211,14 +212,14 @@ final class ConsumerLoop {
 
   /// Makes messages of changes, and of what is due when all up to a time have been taken, and writes them.
   func write(
-    _ changes: [Change], upTo cursor: HistoryCursor, settled time: Timestamp? = nil,
+    _ changes: [Change], upTo cursor: HistoryCursor, completeUpTo time: Timestamp? = nil,
     for members: [Consumer], over connection: Connection
   ) throws {
     let page = PageBuilder()
     for change in changes {
       for member in members { try member.take(change, into: page) }
     }
-    for member in members { try member.end(at: cursor, settled: time, page) }
+    for member in members { try member.end(at: cursor, completeUpTo: time, page) }
     try write(page, over: connection)
   }
 
