@@ -155,12 +155,26 @@ package struct Region: Sendable {
     for name in RegionTables.publications.map(\.name) where !publications.contains(name) {
       faults.add("the subscription lacks \(name)", losesChanges: true)
     }
+    if try !flushes(connection) {
+      faults.add("the subscription commits without a flush", losesChanges: false)
+    }
     for table in RegionTables.replicated where !subscribed.contains(table) {
       // A table that a later version of the schema has added is empty until it is copied.
       faults.add(
         "the subscription lacks \(table)", losesChanges: try Self.hasRows(table, connection))
     }
     return faults
+  }
+
+  /// Whether what its subscription commits is flushed, which subscriptions do not by default. A worker of PostgreSQL that
+  /// follows another one confirms to the centre what that one has committed. If the region's server crashes before it
+  /// is flushed, the centre does not send it again, and it is missing here for ever.
+  func flushes(_ connection: Connection) throws(PostgresError) -> Bool {
+    try connection.row(
+      """
+      select not exists (select from pg_subscription where subname = \(slot) and subsynccommit = 'off'
+         and subdbid = (select oid from pg_database where datname = current_database()))
+      """, as: Bool.self)
   }
 
   private static func hasRows(_ table: String, _ connection: Connection) throws -> Bool {

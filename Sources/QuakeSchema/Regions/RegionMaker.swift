@@ -288,12 +288,13 @@ package struct RegionMaker {
         """)
       try setTriggers()
       let failover: SQL = hasFailover && region.serverVersion >= 170_000 ? ", failover = true" : ""
-      // Without streaming, the centre's keepalive tells that everything before it has been applied.
+      // Without streaming, the centre's keepalive tells that everything before it has been applied. With flushes: see
+      // `Region.faults`.
       try region.execute(
         """
         do $$ begin
           execute format('create subscription \(identifier: slot) connection %L publication \(sql: publications)
-            with (create_slot = false, slot_name = \(identifier: slot), streaming = off\(sql: failover))',
+            with (create_slot = false, slot_name = \(identifier: slot), streaming = off, synchronous_commit = on\(sql: failover))',
             current_setting('quake.centre'));
         end $$
         """)
@@ -310,6 +311,9 @@ package struct RegionMaker {
     try region.transaction {
       try connect(to: conninfo)
       try region.execute("alter subscription \(identifier: slot) enable")
+      if try !present.flushes(region) {
+        try region.execute("alter subscription \(identifier: slot) set (synchronous_commit = on)")
+      }
       try region.execute(
         "update quake.regional_database set schema_version = \(try Migrator.version(of: region) ?? 0) where is_here"
       )

@@ -135,6 +135,23 @@ import Testing
     try scene.waitUntilWell()
   }
 
+  @Test func aSubscriptionThatDoesNotFlushIsCorrected() throws {
+    let scene = try RegionScene.made()
+    let subscription = "quake_region_\(scene.name)"
+    try scene.region.psql("alter subscription \(subscription) set (synchronous_commit = off)")
+    let check = try scene.check("publications")
+    #expect(check.state == "problem" && check.found == "the subscription commits without a flush")
+    #expect(check.next?.contains("--anew") == false)
+    #expect(try scene.create().status == 0)
+    try scene.waitUntilWell()
+    // What the owner has chosen instead stays.
+    try scene.region.psql("alter subscription \(subscription) set (synchronous_commit = local)")
+    #expect(try scene.create().status == 0)
+    #expect(
+      try scene.region.value(
+        "select subsynccommit from pg_subscription where subname = '\(subscription)'") == "local")
+  }
+
   @Test func aFailureToConnectLeavesTheRegionAsItWas() throws {
     let scene = try RegionScene.made()
     let role = "no_replication_\(scene.name)"

@@ -136,6 +136,42 @@ import Testing
     try server.stop()
   }
 
+  /// A worker that follows another one confirms to the centre what that one has applied.
+  @Test func aCrashRightAfterANewWorkerLosesNothing() throws {
+    let centre = try TestDatabase(on: .centre)
+    let own = try OwnServer(settings: ["wal_retrieve_retry_interval": "100ms"])
+    try Tools.succeed(
+      "quake-admin",
+      ["region", "create", centre.name, "--centre", centre.conninfo, "-d", own.conninfo])
+    defer { _ = try? Tools.run("quake-admin", ["region", "drop", "--yes", "-d", own.conninfo]) }
+    // Nothing but the worker of the subscription flushes what it has written.
+    let writer = try own.server.ask(
+      "select pid from pg_stat_activity where backend_type = 'walwriter'")
+    kill(try #require(pid_t(writer)), SIGSTOP)
+    func write(_ code: String) throws {
+      try centre.psql("insert into quake.quake (code, time) values ('\(code)', now())")
+      let newest = try centre.value("select quake.latest_token()")
+      try eventually("the region has \(newest)") {
+        try own.server.ask("select quake.latest_token()") == newest
+      }
+    }
+    try write("us1")
+    let end = try centre.value("select pg_current_wal_lsn()")
+    try own.server.ask(
+      "select pg_terminate_backend(pid) from pg_stat_subscription where pid is not null")
+    try eventually("another worker confirms it") {
+      try centre.value(
+        """
+        select confirmed_flush_lsn >= '\(end)' from pg_replication_slots
+         where slot_name = 'quake_region_\(centre.name)'
+        """) == "t"
+    }
+    try own.crash()
+    try write("us2")
+    #expect(try own.server.ask("select code from quake.quake order by 1") == "us1\nus2")
+    try Tools.succeed("quake-query", ["verify", "-d", own.conninfo])
+  }
+
   @Test func aPurgeAtTheCentreLeavesWhatACursorOfTheRegionNeeds() throws {
     let scene = try RegionScene.made()
     let watch = ["--name", "slow", "--json", "--no-follow", "--from-start"]
