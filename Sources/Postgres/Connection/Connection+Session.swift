@@ -30,7 +30,7 @@ extension Connection {
   /// place, with a process id of its own making. A session of our own can lack settings because libpq's
   /// variables `PGTZ` and `PGDATESTYLE` override the options at the start.
   func lookAtSession(_ settings: ConnectionSettings, wake: Int32?) throws(PostgresError) {
-    answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
+    answerTimeout = Connecting.timeout(of: connection, default: settings.connectTimeout)
     interrupt = wake
     defer { (answerTimeout, interrupt) = (nil, nil) }
     // The format that no setting changes.
@@ -46,7 +46,7 @@ extension Connection {
   /// Why the server is not to be used; nil if it may be.
   func refusal(_ settings: ConnectionSettings, wake: Int32?) throws(PostgresError) -> PostgresError?
   {
-    answerTimeout = Self.ownTimeout(connection, default: settings.connectTimeout)
+    answerTimeout = Connecting.timeout(of: connection, default: settings.connectTimeout)
     interrupt = wake
     defer { (answerTimeout, interrupt) = (nil, nil) }
     return try timelines?.refusal(of: self)

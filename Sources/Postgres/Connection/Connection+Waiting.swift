@@ -111,12 +111,12 @@ extension Connection {
 
   /// Whether the server answers an attempt to connect, or the running statement meanwhile.
   private func hasAnswer(within limit: Duration) -> Bool {
-    guard let probe = Self.call(PQconnectStartParams, with: addressOfServer(limit)) else {
+    guard let probe = Connecting.call(PQconnectStartParams, with: addressOfServer(limit)) else {
       return true
     }
     defer { PQfinish(probe) }
     do throws(PostgresError) {
-      try Self.finishConnecting(probe, timeout: limit, wake: PQsocket(connection))
+      try Connecting.finish(probe, timeout: limit, wake: PQsocket(connection))
       return true
     } catch {
       return error.kind != .timeout

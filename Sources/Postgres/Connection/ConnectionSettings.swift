@@ -74,11 +74,11 @@ package struct ConnectionSettings: Sendable {
   /// rejects it before it connects.
   private var userOptions: String? {
     let parameters = ownParameters + [("host", "none"), ("hostaddr", ",")]
-    guard let connection = Connection.call(PQconnectStartParams, with: parameters) else {
+    guard let connection = Connecting.call(PQconnectStartParams, with: parameters) else {
       return nil
     }
     defer { PQfinish(connection) }
-    guard let options = Connection.option("options", of: connection), !options.isEmpty else {
+    guard let options = Connecting.option("options", of: connection), !options.isEmpty else {
       return nil
     }
     return options

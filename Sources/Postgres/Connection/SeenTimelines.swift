@@ -71,7 +71,7 @@ extension Connection {
   /// there are no others.
   var otherHosts: [(keyword: String, value: String)] {
     func list(_ keyword: String) -> [String] {
-      (Self.option(keyword, of: connection) ?? "").split(
+      (Connecting.option(keyword, of: connection) ?? "").split(
         separator: ",", omittingEmptySubsequences: false
       ).map(String.init)
     }
