@@ -102,8 +102,7 @@ import Testing
         commit;
 
         """))
-    let outcome = try planter.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try planter.exit().expect(0)
   }
 
   /// The tools leave no setting in pooled sessions.
@@ -243,9 +242,8 @@ import Testing
     try scene.database.connect().run("update quake.quake set felt = 4711 where code = 'us2'")
     var line = ""
     repeat { line = try watch.line() } while !line.contains("4711")
-    watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0 && !outcome.errors.contains("planted"), "\(outcome.errors)")
+    let outcome = try watch.end()
+    #expect(!outcome.errors.contains("planted"), "\(outcome.errors)")
     #expect(try scene.timesFired() == 0, "\(outcome.errors)")
   }
 }

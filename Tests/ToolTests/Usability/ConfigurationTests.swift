@@ -70,8 +70,7 @@ import Testing
     let file = try folder.write(
       "q.conf", "once = yes\nfeed = \(feed)\ndatabase = \(database.conninfo)\nauthor = file\n")
     let environment = ["DATABASE_URL": "host=/nonexistent", "QUAKE_CONFIG": file]
-    let first = try run([], environment: environment)
-    #expect(first.status == 0, "\(first.errors)")
+    try run([], environment: environment).expect(0)
     #expect(try database.value("select author from quake.change_transaction") == "file")
     #expect(try run(["--author", "flag"] + other.option, environment: environment).status == 0)
     #expect(try other.value("select author from quake.change_transaction") == "flag")
@@ -93,8 +92,8 @@ import Testing
       ("merge = incomming", ["q.conf:1: invalid value", "did you mean 'incoming'?"]),
     ] {
       let file = try folder.write("q.conf", text + "\n")
-      let outcome = try run(["--config", file, "--feed", feed] + database.option)
-      #expect(outcome.status == 64, "\(text): \(outcome.errors)")
+      let outcome = try run(["--config", file, "--feed", feed] + database.option).expect(
+        64, with: text)
       for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)") }
     }
     // Also for errors that a library finds.
@@ -103,13 +102,10 @@ import Testing
       ("database = hst=a", "q.conf:2: key 'database': invalid connection string", 69),
     ] as [(String, String, Int32)] {
       let file = try folder.write("q.conf", "once = yes\n\(text)\n")
-      let outcome = try run(
-        ["--config", file], environment: ["DATABASE_URL": database.conninfo])
-      #expect(outcome.status == status, "\(outcome.errors)")
-      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+      try run(["--config", file], environment: ["DATABASE_URL": database.conninfo]).expect(
+        status, words)
     }
-    let missing = try run(["--config", folder.path + "/none"])
-    #expect(missing.status == 64 && missing.errors.contains("No such file or directory"))
+    try run(["--config", folder.path + "/none"]).expect(64, "No such file or directory")
     // In the log format that the file itself sets.
     let file = try folder.write("q.conf", "log-format = json\nevry = 5m\n")
     let line = try JSONLine(run(["--config", file]).errors)
@@ -119,7 +115,7 @@ import Testing
   // MARK: Files in deploy
 
   private func example() throws -> String {
-    try String(contentsOfFile: Tools.package + "/deploy/quake-ingest.conf", encoding: .utf8)
+    try contents(of: Tools.package + "/deploy/quake-ingest.conf")
   }
 
   @Test func theExampleWorksAndNamesEveryOption() throws {
@@ -128,8 +124,7 @@ import Testing
       $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
     }
     let file = try folder.write("q.conf", active.joined(separator: "\n"))
-    let outcome = try run(["--config", file, "--once", "--feed", feed] + database.option)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try run(["--config", file, "--once", "--feed", feed] + database.option).expect(0)
     #expect(try database.count("quake.quake") == 3)
     let keys = Set(active.compactMap { $0.prefixMatch(of: #/([a-z-]+) = /#).map { String($0.1) } })
     for option in try options() {
@@ -137,9 +132,9 @@ import Testing
       #expect(keys.contains(positive), "\(option) is not in the example")
     }
     // Unmodified, it sets no option.
-    let untouched = try run(
+    try run(
       ["--config", Tools.package + "/deploy/quake-ingest.conf", "--once", "--feed", feed]
-        + database.option)
-    #expect(untouched.status == 0, "\(untouched.errors)")
+        + database.option
+    ).expect(0)
   }
 }
