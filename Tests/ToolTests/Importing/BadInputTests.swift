@@ -16,7 +16,7 @@ import Testing
     database = try TestDatabase()
     folder = try TemporaryFolder()
     let file = try folder.write("seed.geojson", Feeds.collection(count: 3, from: 901))
-    try Tools.succeed("quake-ingest", ["import"] + database.option + [file])
+    try database.succeed("quake-ingest", ["import", file])
     before = try database.contents()
   }
 
@@ -26,8 +26,7 @@ import Testing
     environment: [String: String] = [:], about input: String = "",
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let outcome = try Tools.run(
-      "quake-ingest", ["import"] + database.option + arguments, environment: environment)
+    let outcome = try database.run("quake-ingest", ["import"] + arguments, environment: environment)
     check(outcome, status: status, says: words, about: input, sourceLocation: sourceLocation)
     #expect(try database.contents() == before, "\(input)", sourceLocation: sourceLocation)
   }
@@ -129,8 +128,7 @@ import Testing
         client.answer(404, [], "")
       }
     }
-    let tool = try Tools.start(
-      "quake-ingest", ["import"] + database.option + [server.url, server.url])
+    let tool = try database.start("quake-ingest", ["import", server.url, server.url])
     try asked.wait()
     let peak = try ProcessMemory.peak(of: tool.pid)
     answered.raise()
@@ -168,12 +166,6 @@ import Testing
     try refuse(["all_fortnight"], status: 64, says: ["unknown feed \"all_fortnight\"", "all_day"])
     try refuse(["ftp://example.org/x"], status: 64, says: ["http and https"])
     try refuse([""], status: 64, says: ["empty"])
-    for arguments in [
-      [], ["--merge", "mine", "x"], ["--commit-every", "0", "x"],
-      ["--generated", "yesterday", "x"], ["--timeout", "0s", "x"],
-    ] {
-      try refuse(arguments, status: 64, says: [])
-    }
     // A missing file is not a usage error.
     try refuse(["/nonexistent.json"], status: 69, says: ["could not open file"])
   }
@@ -204,12 +196,12 @@ import Testing
     let place = "tablespace_\(database.name)"
     let admin = try Connection(
       ConnectionSettings(TestServer.shared.server.conninfo, applicationName: "tests"))
-    let mounted = try Tools.shell(
+    try Tools.shell(
       """
       mkdir '\(disk)' && mount -t tmpfs -o size=16m,mode=700 none '\(disk)' \
         && chown "$(stat -c %U:%G '\(TestServer.shared.server.status().dataDirectory)')" '\(disk)'
-      """)
-    try #require(mounted.status == 0, "\(mounted.errors)")
+      """
+    ).requireSuccess()
     // A database is moved only without sessions, which end some time after their clients.
     func waitForNoSession() throws -> Bool {
       database.endQuestions()
@@ -231,9 +223,8 @@ import Testing
       "quake-ingest", ["simulate", "--events", "40000", "--output", file])
     try refuse(["--mix-simulated", file], status: 69, says: ["No space left on device", "53100"])
     // Once there is space, it continues.
-    let grown = try Tools.shell("mount -o remount,size=32m '\(disk)'")
-    try #require(grown.status == 0, "\(grown.errors)")
+    try Tools.shell("mount -o remount,size=32m '\(disk)'").requireSuccess()
     let small = try folder.write("small.geojson", Feeds.collection(count: 5))
-    try Tools.succeed("quake-ingest", ["import"] + database.option + [small])
+    try database.succeed("quake-ingest", ["import", small])
   }
 }
