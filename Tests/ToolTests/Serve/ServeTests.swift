@@ -224,7 +224,6 @@ private let hasIPv6: Bool = {
   // MARK: As a service
 
   @Test func itReportsThatItListensAndThatItIsAlive() throws {
-    let folder = try TemporaryFolder()
     let socket = try NotifySocket(folder.path + "/notify")
     let server = try ServerProcess(
       database, environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "400000"])
@@ -238,27 +237,13 @@ private let hasIPv6: Bool = {
   }
 
   @Test func theExampleWorksAndNamesEveryOption() throws {
-    let folder = try TemporaryFolder()
-    let text = try contents(of: Tools.package + "/deploy/quake-serve.conf")
-    // Options that are commented out are part of the example.
-    let active = text.split(separator: "\n", omittingEmptySubsequences: false).map {
-      $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
-    }
-    let file = try folder.write("serve.conf", active.joined(separator: "\n"))
+    let example = try ExampleFile("quake-serve.conf")
+    let file = try folder.write("serve.conf", example.text)
     let server = try ServerProcess(
       database, ["--config", file, "--metrics-listen", "127.0.0.1:0"])
     #expect(try server.get("/healthz").status == 200)
     try server.stop()
-    let help = try Tools.run("quake-serve", ["--help"]).output
-    let keys = Set(active.compactMap { $0.prefixMatch(of: #/([a-z-]+) = /#).map { String($0.1) } })
-    let options = help.matches(of: #/--([a-z-]+)/#).map { String($0.1) }
-    let others: Set = [
-      "config", "color", "help", "version", "man", "completions", "private", "port",
-    ]
-    for option in Set(options).subtracting(others) {
-      let positive = option.hasPrefix("no-") ? String(option.dropFirst(3)) : option
-      #expect(keys.contains(positive), "\(option) is not in the example")
-    }
+    try example.expectEveryOption(of: "quake-serve")
   }
 
   @Test func atItsEndItFinishesTheRequestsInProgress() throws {

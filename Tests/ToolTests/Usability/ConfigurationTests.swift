@@ -20,15 +20,6 @@ import Testing
     try Tools.run("quake-ingest", ["run"] + arguments, environment: environment)
   }
 
-  /// The options of `run` that a file may give, from its help.
-  private func options() throws -> [String] {
-    let help = try Tools.run("quake-ingest", ["run", "--help"]).lines
-    let names = help.compactMap { line in
-      line.prefixMatch(of: #/ {2,6}(?:-., )?--([a-z-]+)/#).map { String($0.1) }
-    }
-    return names.filter { !["man", "completions", "help", "version", "config"].contains($0) }
-  }
-
   // MARK: The same as flags
 
   @Test func aFileDoesWhatFlagsDo() throws {
@@ -114,23 +105,12 @@ import Testing
 
   // MARK: Files in deploy
 
-  private func example() throws -> String {
-    try contents(of: Tools.package + "/deploy/quake-ingest.conf")
-  }
-
   @Test func theExampleWorksAndNamesEveryOption() throws {
-    // Options that are commented out are part of the example.
-    let active = try example().split(separator: "\n", omittingEmptySubsequences: false).map {
-      $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
-    }
-    let file = try folder.write("q.conf", active.joined(separator: "\n"))
+    let example = try ExampleFile("quake-ingest.conf")
+    let file = try folder.write("q.conf", example.text)
     try run(["--config", file, "--once", "--feed", feed] + database.option).expect(0)
     #expect(try database.count("quake.quake") == 3)
-    let keys = Set(active.compactMap { $0.prefixMatch(of: #/([a-z-]+) = /#).map { String($0.1) } })
-    for option in try options() {
-      let positive = option.hasPrefix("no-") ? String(option.dropFirst(3)) : option
-      #expect(keys.contains(positive), "\(option) is not in the example")
-    }
+    try example.expectEveryOption(of: "quake-ingest", "run")
     // Unmodified, it sets no option.
     try run(
       ["--config", Tools.package + "/deploy/quake-ingest.conf", "--once", "--feed", feed]
