@@ -132,10 +132,7 @@ import Testing
       (["superseded_by=nothere", "us1"], 65, #"there is no event "nothere""#),
       (["superseded_by=us1", "us1", "us2"], 64, #"event "us1" would supersede itself"#),
     ] {
-      let outcome = try events(["set"] + words + ["--yes"])
-      #expect(outcome.status == Int32(status), "\(words): \(outcome.errors)")
-      #expect(outcome.errors.contains(message), "\(words): \(outcome.errors)")
-      #expect(outcome.output.isEmpty)
+      try events(["set"] + words + ["--yes"]).expectFailure(Int32(status), message, with: words)
     }
     #expect(try all() == before)
     #expect(try database.count("quake.edit") == 0)

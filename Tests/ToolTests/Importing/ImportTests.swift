@@ -44,11 +44,11 @@ import Testing
     let good = try folder.write("good.geojson", Feeds.collection(count: 3))
     let bad = try folder.write("bad.geojson", "<html><body>Sorry</body></html>")
     let other = try folder.write("other.geojson", Feeds.collection(count: 2, from: 11))
-    let outcome = try run([bad, good, "\(folder.path)/none.geojson", other])
-    #expect(outcome.status == 65, "the status of the first that failed")
+    // The status is that of the first that failed.
+    let outcome = try run([bad, good, "\(folder.path)/none.geojson", other]).expect(
+      65, "bad.geojson\" looks like an HTML page",
+      "could not open file \"\(folder.path)/none.geojson\"")
     #expect(outcome.lines.count == 2)
-    #expect(outcome.errors.contains("bad.geojson\" looks like an HTML page"))
-    #expect(outcome.errors.contains("could not open file \"\(folder.path)/none.geojson\""))
     #expect(try database.count("quake.quake") == 5)
   }
 

@@ -68,7 +68,6 @@ import Testing
         select 'b\(number)-' || i, now() from generate_series(1, 1000) i
         """)
     }
-    let folder = try TemporaryFolder()
     let outcome = try Tools.shell(
       """
       { quake-query \(command) -d '\(database.conninfo)' 2>errors & echo $! >pid; wait $! || echo $? >status; } |

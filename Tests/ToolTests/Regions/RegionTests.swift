@@ -68,13 +68,9 @@ import Testing
       ("quake-admin", ["history", "purge", "--before", "now", "--yes"]),
     ]
     for (tool, arguments) in commands {
-      let outcome = try scene.region.run(tool, arguments)
-      #expect(
-        outcome.status == 77
-          && outcome.errors.contains(
-            "cannot write to region \"\(scene.name)\", which is a copy of its centre")
-          && outcome.errors.contains("run at the centre"),
-        "\(tool) \(arguments): \(outcome.ending) \(outcome.errors)")
+      try scene.region.run(tool, arguments).expect(
+        77, "cannot write to region \"\(scene.name)\", which is a copy of its centre",
+        "run at the centre", with: arguments)
     }
     let connection = try scene.region.connect()
     for statement in [

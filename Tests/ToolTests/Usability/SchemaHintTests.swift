@@ -54,12 +54,9 @@ import Testing
       ("quake-admin", ["migrate", "--dry-run"]),
       ("quake-ingest", ["run", "--once", "--feed", file]),
     ] {
-      let outcome = try database.run(tool, arguments)
-      #expect(outcome.status == 78, "\(tool) \(arguments)")
-      #expect(
-        outcome.errors.contains("was modified after it was applied")
-          && outcome.errors.contains("hint: A released migration is never edited."),
-        "\(tool) \(arguments): \(outcome.errors)")
+      try database.run(tool, arguments).expect(
+        78, "was modified after it was applied", "hint: A released migration is never edited.",
+        with: arguments)
     }
     #expect(try database.contents() == before)
   }

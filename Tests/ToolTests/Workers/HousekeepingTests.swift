@@ -46,7 +46,6 @@ import Testing
     _ arguments: [String], feed: String = Feeds.collection(count: 1),
     until isDone: (ToolProcess) throws -> Void
   ) throws {
-    let folder = try TemporaryFolder()
     let file = try folder.write("a.geojson", feed)
     let worker = try database.start(
       "quake-ingest", ["run", "--feed", file, "--every", "1h"] + arguments)

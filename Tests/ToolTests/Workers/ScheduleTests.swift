@@ -38,7 +38,6 @@ import Testing
   @Test func eachFeedHasItsOwnInterval() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { _, client in client.answer(200, [], body) }
-    let folder = try TemporaryFolder()
     let often = server.url
     let seldom = often.replacingOccurrences(of: "all_day", with: "seldom")
     let file = try folder.write("file.geojson", body)
