@@ -26,8 +26,7 @@ import Testing
     let outcome = try bench([
       "--json", "--quiet", "--repeat", "2", "--only", "a,b,g,k", "--contenders",
       contenders.joined(separator: ","), "--markdown", markdown,
-    ])
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    ]).requireSuccess()
     let lines = try outcome.lines.map { try JSONLine($0) }
     let head = try #require(lines.first)
     #expect(head.string("machine")?.contains("Linux") == true)
@@ -67,7 +66,7 @@ import Testing
     }
     #expect(figure("a", "quake", "wal_mb") > figure("b", "quake", "wal_mb"))
 
-    let text = try String(contentsOfFile: markdown, encoding: .utf8)
+    let text = try contents(of: markdown)
     for letter in ["a", "b", "g", "k"] { #expect(text.contains("\n### (\(letter)) ")) }
     #expect(text.components(separatedBy: "\n| ").count == rows.count + 4 * 2 + 1)
     // The data and the server are gone.
@@ -92,10 +91,7 @@ import Testing
       "quake-ingest", ["simulate", "--events", "499", "--output", folder.path + "/less.geojson"])
     let outcome = try bench([
       "--json", "--repeat", "1", "--only", "a", "--contenders", "quake,quake-jobs", "--bin", bin,
-    ])
-    #expect(outcome.status == 1)
-    #expect(outcome.errors.contains("error: quake left wrong rows of month"))
-    #expect(outcome.errors.contains("there are 499 events"))
+    ]).expect(1, "error: quake left wrong rows of month", "there are 499 events")
     let rows = try outcome.lines.dropFirst().map { try JSONLine($0) }
     #expect(rows.map { $0.string("contender") } == ["quake-jobs"])
   }

@@ -63,8 +63,7 @@ import Testing
   @Test func nothingIsFoundInAFreshEmbeddedServer() throws {
     let folder = try TemporaryFolder()
     let home = ["QUAKE_SERVER_HOME": folder.path + "/server"]
-    let none = try Tools.run("quake-admin", ["doctor"], environment: home)
-    #expect(none.status == 69 && none.errors.contains("no database here yet"), "\(none.errors)")
+    try Tools.run("quake-admin", ["doctor"], environment: home).expect(69, "no database here yet")
     defer { _ = try? Tools.run("quake-admin", ["server", "stop"], environment: home) }
     try Tools.succeed("quake-admin", ["server", "start"], environment: home)
     try Tools.succeed("quake-admin", ["migrate"], environment: home)
@@ -86,14 +85,13 @@ import Testing
   func theMonitorSeesAllAndAStrangerSaysWhatItDoesNotSee(_ version: ServerVersion) throws {
     let database = try TestDatabase(on: version.server)
     let prefix = database.name + "_"
-    try Tools.succeed("quake-admin", ["roles", "create", "--prefix", prefix] + database.option)
+    try database.succeed("quake-admin", ["roles", "create", "--prefix", prefix])
     try database.psql(
       "create role \(prefix)stranger login; grant connect on database \(database.name) to \(prefix)stranger;"
     )
     defer {
       _ = try? database.psql("drop owned by \(prefix)stranger; drop role \(prefix)stranger;")
-      _ = try? Tools.run(
-        "quake-admin", ["roles", "drop", "--yes", "--prefix", prefix] + database.option)
+      _ = try? database.run("quake-admin", ["roles", "drop", "--yes", "--prefix", prefix])
     }
     let monitor = try Findings(
       database.conninfo + " user=\(prefix)monitor", ["--prefix", prefix])
@@ -128,11 +126,8 @@ import Testing
     }
     try expect("privileges", "warning", "none of Quake's roles", after: "select;")
     let prefix = database.name + "_"
-    try Tools.succeed("quake-admin", ["roles", "create", "--prefix", prefix] + database.option)
-    defer {
-      _ = try? Tools.run(
-        "quake-admin", ["roles", "drop", "--yes", "--prefix", prefix] + database.option)
-    }
+    try database.succeed("quake-admin", ["roles", "create", "--prefix", prefix])
+    defer { _ = try? database.run("quake-admin", ["roles", "drop", "--yes", "--prefix", prefix]) }
     try expect(
       "privileges", "problem", "1 too many", after: "grant delete on quake.quake to public;",
       ["--prefix", prefix])
@@ -166,11 +161,8 @@ import Testing
   ) throws {
     let database = try TestDatabase(on: version.server)
     let (name, prefix) = (database.name, database.name + "_")
-    try Tools.succeed("quake-admin", ["roles", "create", "--prefix", prefix] + database.option)
-    defer {
-      _ = try? Tools.run(
-        "quake-admin", ["roles", "drop", "--yes", "--prefix", prefix] + database.option)
-    }
+    try database.succeed("quake-admin", ["roles", "create", "--prefix", prefix])
+    defer { _ = try? database.run("quake-admin", ["roles", "drop", "--yes", "--prefix", prefix]) }
     try database.psql(
       """
       alter role \(prefix)writer set default_transaction_read_only = on;
@@ -181,9 +173,7 @@ import Testing
       """)
     let folder = try TemporaryFolder()
     let file = try folder.write("a.geojson", Feeds.collection(count: 1))
-    let refused = try Tools.run(
-      "quake-ingest", ["run", "--once", "--feed", file] + database.option)
-    #expect(refused.status == 77 && refused.errors.contains("doctor"), "\(refused.errors)")
+    try database.run("quake-ingest", ["run", "--once", "--feed", file]).expect(77, "doctor")
     let findings = try Findings(database.conninfo)
     #expect(findings.status == 1)
     for target in [
@@ -232,12 +222,8 @@ import Testing
     #expect(findings.status == 78)
     findings.expect("schema", "problem", "is not that of Quake")
     #expect(findings.advice("schema") == ["alter schema quake rename to NAME"])
-    for (tool, arguments) in [
-      ("quake-admin", ["migrate"]), ("quake-query", ["list"]),
-    ] {
-      let outcome = try Tools.run(tool, arguments + database.option)
-      #expect(outcome.status == 78, "\(tool) \(arguments)")
-      #expect(outcome.errors.contains("is not that of Quake"), "\(outcome.errors)")
+    for (tool, command) in [("quake-admin", "migrate"), ("quake-query", "list")] {
+      try database.run(tool, [command]).expect(78, "is not that of Quake", with: command)
     }
   }
 
@@ -296,8 +282,7 @@ import Testing
   @Test func aStandbyIsExaminedOnBothSides() throws {
     let servers = try ReplicatedServers()
     try eventually("the standby streams") {
-      let primary = try Findings(servers.primary.conninfo)
-      return primary.found["standby"] == "1 standby streaming"
+      try Findings(servers.primary.conninfo).found["standby"] == "1 standby streaming"
     }
     try eventually("the standby receives") {
       try Findings(servers.standby.conninfo).states["standby"] == "ok"
@@ -316,9 +301,8 @@ import Testing
     }
     // What writes is not allowed there, and what only reads is.
     for command in [["imports", "discard", "1", "--yes"], ["roles", "create"]] {
-      let refused = try Tools.run("quake-admin", command + ["-d", servers.standby.conninfo])
-      #expect(
-        refused.status == 77 && refused.errors.contains("name the primary"), "\(refused.errors)")
+      try Tools.run("quake-admin", command + ["-d", servers.standby.conninfo]).expect(
+        77, "name the primary")
     }
     try Tools.succeed("quake-admin", ["associations", "settings", "-d", servers.standby.conninfo])
     let status = try Tools.succeed("quake-admin", ["status", "-d", servers.standby.conninfo])

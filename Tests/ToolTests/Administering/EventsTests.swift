@@ -4,20 +4,12 @@ import TestSupport
 import Testing
 
 /// `quake-admin events`, and the worker that expires events.
-@Suite struct EventsTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class EventsTests: DatabaseSuite {
   private func events(
     _ arguments: [String], input: String? = nil
   ) throws -> ToolProcess.Outcome {
-    try Tools.run(
-      "quake-admin", ["events"] + arguments + database.option,
+    try database.run(
+      "quake-admin", ["events"] + arguments,
       input: input.map { try folder.write("ids.txt", $0) } ?? "/dev/null")
   }
 
@@ -31,8 +23,7 @@ import Testing
   }
 
   private func load(_ count: Int, _ generated: Int = 0) throws {
-    try Tools.succeed(
-      "quake-ingest", ["import", try feed(count, generated)] + database.option)
+    try database.succeed("quake-ingest", ["import", try feed(count, generated)])
   }
 
   private func all() throws -> [String] {
@@ -42,19 +33,15 @@ import Testing
   @Test func deletesValidatesAndRestores() throws {
     try load(40)
     let before = try all()
-    let trial = try events(["delete", "--min-magnitude", "5", "--dry-run"])
-    #expect(trial.status == 0, "\(trial.errors)")
+    let trial = try events(["delete", "--min-magnitude", "5", "--dry-run"]).expect(0)
     #expect(trial.lines.first == "20 events")
     #expect(trial.lines.count == 12)
     #expect(try all() == before)
     // There is no terminal to ask on.
-    let refused = try events(["delete", "--min-magnitude", "5"])
-    #expect(refused.status == 64)
-    #expect(refused.errors.contains("--yes is needed"))
+    try events(["delete", "--min-magnitude", "5"]).expect(64, "--yes is needed")
     let deleted = try events([
       "delete", "--min-magnitude", "5", "--yes", "--json", "--author", "ann", "--context", "weak",
-    ])
-    #expect(deleted.status == 0, "\(deleted.errors)")
+    ]).expect(0)
     let report = try JSONLine(#require(deleted.lines.first))
     #expect(report.integer("changed") == 20)
     #expect(report.integer("transactions") == 1)
@@ -66,8 +53,7 @@ import Testing
     try load(40, 1)
     #expect(try database.count("quake.quake") == 20)
     let token = try #require(report.string("first_transaction"))
-    let restored = try events(["restore", "--transaction", token, "--yes"])
-    #expect(restored.status == 0, "\(restored.errors)")
+    let restored = try events(["restore", "--transaction", token, "--yes"]).expect(0)
     #expect(restored.output.hasPrefix("restored 20 events; edit 2, transaction "))
     #expect(try all() == before)
 
@@ -112,25 +98,20 @@ import Testing
     try load(3)
     let before = try all()
     for (arguments, status, message) in Self.invalid {
-      let outcome = try events(arguments)
-      #expect(outcome.status == status, "\(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains(message), "\(arguments): \(outcome.errors)")
+      try events(arguments).expect(status, message, with: arguments)
       #expect(try all() == before, "\(arguments)")
     }
     // Ids of standard input, and conditions of a file.
     #expect(try events(["delete", "-", "--yes"], input: "us1\nus\u{0}2\n").status == 65)
-    let long = try events(
-      ["delete", "-", "--yes"], input: "us1\n" + String(repeating: "x", count: 300))
-    #expect(long.status == 65)
-    #expect(long.errors.contains("line 2 of the codes"))
+    try events(["delete", "-", "--yes"], input: "us1\n" + String(repeating: "x", count: 300))
+      .expect(65, "line 2 of the codes")
     let file = try folder.write("bad.query", "min-magnitude = 2\nyes = yes\n")
-    let bad = try events(["delete", "@\(file)", "--yes"])
-    #expect(bad.status == 64)
-    #expect(bad.errors.contains("\(file):2: key 'yes' is not a condition"))
+    try events(["delete", "@\(file)", "--yes"]).expect(
+      64, "\(file):2: key 'yes' is not a condition")
     // Quotes and wildcards are letters like any other.
-    let odd = try events(
-      ["delete", "%", "us_", "us1'; drop table quake.quake; --", "{us1,us2}", "\"us1\"", "--yes"])
-    #expect(odd.status == 0, "\(odd.errors)")
+    try events([
+      "delete", "%", "us_", "us1'; drop table quake.quake; --", "{us1,us2}", "\"us1\"", "--yes",
+    ]).expect(0)
     #expect(try database.count("quake.quake") == 3)
   }
 
@@ -151,10 +132,7 @@ import Testing
       (["superseded_by=nothere", "us1"], 65, #"there is no event "nothere""#),
       (["superseded_by=us1", "us1", "us2"], 64, #"event "us1" would supersede itself"#),
     ] {
-      let outcome = try events(["set"] + words + ["--yes"])
-      #expect(outcome.status == Int32(status), "\(words): \(outcome.errors)")
-      #expect(outcome.errors.contains(message), "\(words): \(outcome.errors)")
-      #expect(outcome.output.isEmpty)
+      try events(["set"] + words + ["--yes"]).expectFailure(Int32(status), message, with: words)
     }
     #expect(try all() == before)
     #expect(try database.count("quake.edit") == 0)
@@ -163,23 +141,16 @@ import Testing
       ["longitude=5", "latitude=6", "n1"], ["superseded_by=us1", "us2"],
       // The first event of these has both coordinates.
       ["latitude=7", "--every-event", "--limit", "1"],
-    ] {
-      let outcome = try events(["set"] + words + ["--yes"])
-      #expect(outcome.status == 0, "\(words): \(outcome.errors)")
-    }
+    ] { try events(["set"] + words + ["--yes"]).expect(0, with: words) }
     // Rows that supersede each other would be in no list.
-    let circle = try events(["set", "superseded_by=us2", "us1", "--yes"])
-    #expect(circle.status == 65)
-    #expect(
-      circle.errors.contains(#"event "us2" is itself superseded by "us1""#), "\(circle.errors)")
+    try events(["set", "superseded_by=us2", "us1", "--yes"]).expect(
+      65, #"event "us2" is itself superseded by "us1""#)
   }
 
   @Test func idsThatNoEventHasAreNamed() throws {
     try load(3)
-    let none = try events(["delete", "nosuchid", "--yes"])
-    #expect(none.status == 0)
-    #expect(none.output == "deleted 0 events\n")
-    #expect(none.errors.contains(#"warning: no event has the id "nosuchid""#), "\(none.errors)")
+    try events(["delete", "nosuchid", "--yes"]).expect(
+      0, #"warning: no event has the id "nosuchid""#, output: "deleted 0 events\n")
     let most = try events(["validate", "us1", "--dry-run"] + (1...7).map { "x\($0)" })
     #expect(most.lines.first == "1 event")
     #expect(
@@ -196,19 +167,14 @@ import Testing
     try load(3)
     #expect(try events(["delete", "us1", "us2", "--yes"]).status == 0)
     try database.psql("update quake.quake set felt = 1 where code = 'us3'")
-    try Tools.succeed(
+    try database.succeed(
       "quake-admin",
-      ["history", "purge", "--yes", "--before", try database.value("select quake.latest_token()")]
-        + database.option)
-    let refused = try events(["restore", "us1", "--yes"])
-    #expect(refused.status == 1)
-    #expect(
-      refused.errors.contains(
-        "the history of its deletion was purged, or it was never stored"), "\(refused.errors)")
-    let one = try events(["restore", "us1", "--yes", "--force"])
-    #expect(one.status == 0, "\(one.errors)")
-    #expect(
-      one.lines == [
+      ["history", "purge", "--yes", "--before", try database.value("select quake.latest_token()")])
+    try events(["restore", "us1", "--yes"]).expect(
+      1, "the history of its deletion was purged, or it was never stored")
+    try events(["restore", "us1", "--yes", "--force"]).expect(
+      0,
+      lines: [
         "restored 0 events",
         "removed 1 tombstone: the event cannot be restored, but a feed may store it again",
       ])
@@ -241,11 +207,7 @@ import Testing
     }
     process.signal(SIGKILL)
     _ = try process.exit()
-    try eventually("its session has ended") {
-      try database.value(
-        "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'quake-admin'"
-      ) == "0"
-    }
+    try database.waitForNone("quake-admin")
     try other.rollback()
     let left = try database.count("quake.quake")
     #expect((1..<count).contains(left))
@@ -256,13 +218,11 @@ import Testing
     #expect(try database.count("quake.quake") == 0)
     let id = try #require(report.integer("edit"))
     // A signal ends it after the transaction in progress.
-    let restoring = try Tools.start(
-      "quake-admin", ["events", "restore", "--edit", "\(id)", "--yes"] + database.option)
+    let restoring = try database.start(
+      "quake-admin", ["events", "restore", "--edit", "\(id)", "--yes"])
     try eventually("some events are restored") { try database.count("quake.quake") > 0 }
-    restoring.signal(SIGINT)
-    #expect(try restoring.exit().status == 0)
-    let rest = try events(["restore", "--edit", "\(id)", "--yes"])
-    #expect(rest.status == 0, "\(rest.errors)")
+    try restoring.end(by: SIGINT)
+    try events(["restore", "--edit", "\(id)", "--yes"]).expect(0)
     #expect(
       try database.value("select md5(string_agg(q::text, '' order by code)) from quake.quake q")
         == before)

@@ -4,17 +4,10 @@ import TestSupport
 import Testing
 
 /// Expiring many events while a worker imports a feed that still has some of them, and a watcher follows.
-@Suite struct ExpireUnderLoadTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
+@Suite final class ExpireUnderLoadTests: DatabaseSuite {
   private let count = Tools.isSoak ? 1_000_000 : 12_000
   /// Expired events that the feed still has, and events of today.
   private let shared = 300
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
 
   /// A feed whose recent events have another magnitude in each snapshot, and which revises some of the old ones.
   private func serve() throws -> ScriptedServer {
@@ -63,10 +56,9 @@ import Testing
       analyze quake.quake;
       """)
     let server = try serve()
-    let worker = try Tools.start(
+    let worker = try database.start(
       "quake-ingest",
-      ["run", "--feed", "http://127.0.0.1:\(server.port)/feed.geojson@50ms", "--quiet"]
-        + database.option)
+      ["run", "--feed", "http://127.0.0.1:\(server.port)/feed.geojson@50ms", "--quiet"])
     try waitForImports(Tools.isSoak ? 40 : 10)
     let quiet = try longestGap(since: "-infinity")
     let output = folder.path + "/deleted.json"
@@ -82,9 +74,8 @@ import Testing
     try other.begin()
     try other.execute(
       "select from quake.quake where code = $1 for update", [.text("old\(count)")])
-    let expire = try Tools.start(
-      "quake-admin",
-      ["events", "expire", "--older-than", "365d", "--yes", "--json"] + database.option)
+    let expire = try database.start(
+      "quake-admin", ["events", "expire", "--older-than", "365d", "--yes", "--json"])
     try eventually("a transaction of the edit has committed") {
       try database.count("quake.edit_transaction") > 0
     }
@@ -92,8 +83,7 @@ import Testing
     #expect(!expire.hasEnded)
     try other.rollback()
     let patience = Duration.seconds(Tools.isSoak ? 900 : 180)
-    let outcome = try expire.exit(within: patience)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try expire.exit(within: patience).expect(0)
     let report = try JSONLine(#require(outcome.lines.first))
     #expect(report.integer("changed") == count)
     let end = try database.value("select clock_timestamp()")
@@ -121,13 +111,11 @@ import Testing
     let seen = try Tools.shell(
       "wc -l < \(output); grep -o '\"code\":\"old[0-9]*\",\"changed\"' \(output) | sort -u | wc -l")
     #expect(seen.lines.map { $0.trimmingCharacters(in: .whitespaces) } == ["\(count)", "\(count)"])
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().status == 0)
+    try worker.end()
     let edit = try #require(report.integer("edit"))
-    let restored = try Tools.start(
-      "quake-admin", ["events", "restore", "--edit", "\(edit)", "--yes"] + database.option
-    ).exit(within: patience)
-    #expect(restored.status == 0, "\(restored.errors)")
+    try database.start("quake-admin", ["events", "restore", "--edit", "\(edit)", "--yes"]).exit(
+      within: patience
+    ).expect(0)
     // Each is as its last version before its deletion: an importer may have revised it meanwhile.
     #expect(
       try database.value(

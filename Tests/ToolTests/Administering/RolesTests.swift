@@ -18,10 +18,7 @@ import Testing
     init(other: Bool = false, creates: Bool = true, _ arguments: [String] = []) throws {
       database = try TestDatabase(on: other ? TestServer.other ?? .shared : .shared)
       folder = try TemporaryFolder()
-      if creates {
-        let outcome = try roles(["create"] + arguments)
-        try #require(outcome.status == 0, "\(outcome.errors)")
-      }
+      if creates { try roles(["create"] + arguments).requireSuccess() }
     }
 
     deinit { _ = try? roles(["drop", "--yes"]) }
@@ -49,49 +46,36 @@ import Testing
   /// the privileges on both in every run.
   private static let servers = !Tools.isSoak || TestServer.other == nil ? [false] : [false, true]
 
-  private func expect(
-    _ status: Int32, _ outcome: ToolProcess.Outcome,
-    sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    #expect(
-      outcome.status == status, "\(outcome.errors)\(outcome.output)", sourceLocation: sourceLocation
-    )
-  }
-
   // MARK: - The tools as their roles
 
   /// Only the owner can switch triggers. Whoever else tries must not end associations before that is found out.
   @Test func anEditorCannotDisableAssociationsByHalf() throws {
     let scene = try Scene()
-    expect(0, try scene.run("owner", "quake-admin", ["associations", "enable"]))
+    try scene.run("owner", "quake-admin", ["associations", "enable"]).expect(0)
     try scene.database.psql(
       """
       insert into quake.quake (code, source, time, magnitude, longitude, latitude)
         values ('a', 'usgs', now(), 5, 10, 20), ('b', 'emsc', now(), 5, 10, 20);
       """)
-    expect(0, try scene.run("editor", "quake-admin", ["associations", "run"]))
+    try scene.run("editor", "quake-admin", ["associations", "run"]).expect(0)
     #expect(try scene.database.count("quake.current_quake") == 1)
-    expect(77, try scene.run("editor", "quake-admin", ["associations", "disable"]))
+    try scene.run("editor", "quake-admin", ["associations", "disable"]).expect(77)
     #expect(try scene.database.count("quake.current_quake") == 1)
     #expect(try scene.database.value("select enabled from quake.association_settings") == "t")
   }
 
   @Test(arguments: servers) func theOwnerMigratesAndTheOthersDoNot(_ other: Bool) throws {
     let scene = try Scene(other: other)
-    expect(0, try scene.run("owner", "quake-admin", ["migrate"]))
-    expect(0, try scene.run("owner", "quake-admin", ["roles", "check", "--prefix", scene.prefix]))
+    try scene.run("owner", "quake-admin", ["migrate"]).expect(0)
+    try scene.run("owner", "quake-admin", ["roles", "check", "--prefix", scene.prefix]).expect(0)
     // An older schema: only the owner brings it up to date.
     let empty = try TestDatabase.empty(on: other ? TestServer.other ?? .shared : .shared)
     try empty.connect().run(
       "grant create, connect on database \(empty.name) to \(scene.prefix)owner")
-    expect(
-      77,
-      try Tools.run(
-        "quake-admin", ["migrate", "-d", empty.conninfo + " user=\(scene.prefix)writer"]))
-    expect(
-      0,
-      try Tools.run(
-        "quake-admin", ["migrate", "-d", empty.conninfo + " user=\(scene.prefix)owner"]))
+    try Tools.run("quake-admin", ["migrate", "-d", empty.conninfo + " user=\(scene.prefix)writer"])
+      .expect(77)
+    try Tools.run("quake-admin", ["migrate", "-d", empty.conninfo + " user=\(scene.prefix)owner"])
+      .expect(0)
     try empty.connect().run("drop owned by \(scene.prefix)owner cascade")
   }
 
@@ -99,49 +83,49 @@ import Testing
   @Test func theWriterImportsWhatANewerSnapshotLacks() throws {
     let scene = try Scene()
     let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
+    try scene.run("writer", "quake-ingest", ["import", file]).expect(0)
     let older = try scene.folder.write(
       "older.geojson", Feeds.collection(count: 31, generated: 1_700_000_040_000))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", older]))
+    try scene.run("writer", "quake-ingest", ["import", older]).expect(0)
     #expect(try scene.database.count("quake.quake") == 31)
   }
 
   @Test(arguments: servers) func theWriterImportsAndResolvesQuarantine(_ other: Bool) throws {
     let scene = try Scene(other: other, ["--writer-purges"])
     let file = try scene.folder.write("all_day.geojson", Feeds.collection(count: 30))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
-    expect(
-      0,
-      try scene.run(
-        "writer", "quake-ingest", ["import", "--jobs", "2", "--commit-every", "10", file]))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", "--dry-run", file]))
+    try scene.run("writer", "quake-ingest", ["import", file]).expect(0)
+    try scene.run(
+      "writer", "quake-ingest", ["import", "--jobs", "2", "--commit-every", "10", file]
+    ).expect(0)
+    try scene.run("writer", "quake-ingest", ["import", "--dry-run", file]).expect(0)
 
     // A bad snapshot goes to quarantine, and the writer applies or discards it.
     let bad = try ScriptedServer(200, body: Array(Feeds.collection(count: 0).utf8))
-    expect(65, try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]))
-    expect(0, try scene.run("writer", "quake-admin", ["imports", "--quarantined"]))
+    try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]).expect(65)
+    try scene.run("writer", "quake-admin", ["imports", "--quarantined"]).expect(0)
     let number = try scene.database.value(
       "select max(id) from quake.import where quarantined_at is not null")
-    expect(0, try scene.run("writer", "quake-admin", ["imports", "body", number]))
-    expect(0, try scene.run("writer", "quake-admin", ["imports", "discard", number]))
-    expect(65, try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]))
+    try scene.run("writer", "quake-admin", ["imports", "body", number]).expect(0)
+    try scene.run("writer", "quake-admin", ["imports", "discard", number]).expect(0)
+    try scene.run("writer", "quake-ingest", ["run", "--once", "--feed", bad.url]).expect(65)
     let second = try scene.database.value(
       "select max(id) from quake.import where quarantined_at is not null")
-    expect(0, try scene.run("writer", "quake-admin", ["imports", "apply", second]))
+    try scene.run("writer", "quake-admin", ["imports", "apply", second]).expect(0)
 
     // Files and windows of the past, and dated snapshots.
     let past = try TemporaryFolder()
     try past.write("all_day_2026-08-15T0040Z.geojson", Feeds.collection(count: 5))
-    expect(0, try scene.run("writer", "quake-ingest", ["backfill", past.path]))
-    expect(0, try scene.run("writer", "quake-ingest", ["backfill", past.path, "--restart"]))
-    expect(0, try scene.run("writer", "quake-ingest", ["replay", past.path]))
+    try scene.run("writer", "quake-ingest", ["backfill", past.path]).expect(0)
+    try scene.run("writer", "quake-ingest", ["backfill", past.path, "--restart"]).expect(0)
+    try scene.run("writer", "quake-ingest", ["replay", past.path]).expect(0)
     let service = try SimulatedService(["--events", "200"])
-    expect(
-      0,
-      try scene.run(
-        "writer", "quake-ingest",
-        ["backfill", "--url", service.base, "--from", "2020-01-01", "--to", "2020-01-03"]
-          + ["--rate", "100"]))
+    try scene.run(
+      "writer", "quake-ingest",
+      [
+        "backfill", "--url", service.base, "--from", "2020-01-01", "--to", "2020-01-03",
+        "--rate", "100",
+      ]
+    ).expect(0)
 
     // A worker that purges, answers requests of a reader, and is seen by the monitor.
     let features = [Feeds.feature("us1"), Feeds.feature("us2", magnitude: "99")]
@@ -154,13 +138,11 @@ import Testing
       ])
     try worker.waitForError("2 seen")
     #expect(try scene.database.value("select count(*) from quake.import_reject") != "0")
-    expect(0, try scene.run("reader", "quake-admin", ["refresh", "--timeout", "3m"]))
+    try scene.run("reader", "quake-admin", ["refresh", "--timeout", "3m"]).expect(0)
     let status = try scene.run("monitor", "quake-admin", ["status"])
     #expect([0, 1].contains(status.status) && status.output.contains("quake-ingest, session"))
     #expect(try scene.run("monitor", "quake-admin", ["status", "--json", "-q"]).lines.count == 1)
-    worker.signal(SIGTERM)
-    let ended = try worker.exit()
-    #expect(ended.status == 0, "\(ended.errors)")
+    let ended = try worker.end()
     #expect(!ended.errors.contains("permission denied"), "\(ended.errors)")
     // All changes are the writer's.
     #expect(
@@ -173,48 +155,46 @@ import Testing
     let file = try scene.folder.write("a.geojson", Feeds.collection(count: 3))
     let revised = try scene.folder.write(
       "b.geojson", Feeds.collection(count: 3, magnitude: "4", generated: 1_700_000_200_000))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", file]))
-    expect(0, try scene.run("writer", "quake-ingest", ["import", revised]))
+    try scene.run("writer", "quake-ingest", ["import", file]).expect(0)
+    try scene.run("writer", "quake-ingest", ["import", revised]).expect(0)
 
     // Reading.
     let watch = try scene.run("reader", "quake-watch", ["--from-start", "--no-follow", "--json"])
-    expect(0, watch)
+      .expect(0)
     #expect(watch.lines.count == 6)
-    expect(0, try scene.run("reader", "quake-watch", ["--snapshot", "--no-follow"]))
+    try scene.run("reader", "quake-watch", ["--snapshot", "--no-follow"]).expect(0)
     for arguments in [
       ["list"], ["show", "us1"], ["versions", "us1"], ["history"],
       ["diff", "0", try scene.database.value("select quake.latest_token()")],
       ["list", "--as-of", "2026-01-01"],
-    ] { expect(0, try scene.run("reader", "quake-query", arguments)) }
-    expect(0, try scene.run("reader", "quake-admin", ["watchers"]))
-    expect(0, try scene.run("reader", "quake-admin", ["imports"]))
-    for role in ["watcher", "editor"] { expect(0, try scene.run(role, "quake-query", ["list"])) }
+    ] { try scene.run("reader", "quake-query", arguments).expect(0) }
+    try scene.run("reader", "quake-admin", ["watchers"]).expect(0)
+    try scene.run("reader", "quake-admin", ["imports"]).expect(0)
+    for role in ["watcher", "editor"] { try scene.run(role, "quake-query", ["list"]).expect(0) }
     // And nothing else.
     for (role, tool, arguments) in [
       ("watcher", "quake-ingest", ["import", file]),
       ("reader", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"]),
       ("writer", "quake-admin", ["history", "purge", "--yes", "--before", "1s"]),
       ("monitor", "quake-query", ["list"]),
-    ] { expect(77, try scene.run(role, tool, arguments)) }
+    ] { try scene.run(role, tool, arguments).expect(77) }
 
     // A durable cursor.
     let named = try scene.run(
-      "watcher", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"])
-    expect(0, named)
+      "watcher", "quake-watch", ["--name", "mine", "--from-start", "--no-follow"]
+    ).expect(0)
     #expect(named.lines.count == 6)
-    expect(0, try scene.run("watcher", "quake-watch", ["--name", "mine", "--no-follow"]))
-    expect(77, try scene.run("watcher", "quake-admin", ["watchers", "remove", "mine", "--yes"]))
+    try scene.run("watcher", "quake-watch", ["--name", "mine", "--no-follow"]).expect(0)
+    try scene.run("watcher", "quake-admin", ["watchers", "remove", "mine", "--yes"]).expect(77)
 
     // The purger.
     for argument in ["--dry-run", "--yes"] {
-      expect(
-        0,
-        try scene.run("purger", "quake-admin", ["history", "purge", "--before", "0s", argument])
-      )
+      try scene.run("purger", "quake-admin", ["history", "purge", "--before", "0s", argument])
+        .expect(0)
     }
     #expect(try scene.database.count("quake.quake_version") == 3)
-    expect(0, try scene.run("purger", "quake-admin", ["watchers", "remove", "mine", "--yes"]))
-    expect(0, try scene.run("monitor", "quake-admin", ["status"]))
+    try scene.run("purger", "quake-admin", ["watchers", "remove", "mine", "--yes"]).expect(0)
+    try scene.run("monitor", "quake-admin", ["status"]).expect(0)
   }
 
   @Test(arguments: servers) func onlyTheOwnerAndItsRoleChangeAConsumer(_ other: Bool) throws {
@@ -238,33 +218,29 @@ import Testing
       ["pause", "pager"], ["resume", "pager"], ["rewind", "pager", "--to", "oldest", "--yes"],
       ["retry", "pager"], ["discard", "pager", "--all", "--yes"],
     ] {
-      let foreign = try scene.run("second", "quake-admin", ["consumers"] + action)
-      expect(77, foreign)
-      #expect(
-        foreign.errors.contains("consumer \"pager\" belongs to role \"\(scene.prefix)watcher\""),
-        "\(foreign.errors)")
+      try scene.run("second", "quake-admin", ["consumers"] + action).expect(
+        77, "consumer \"pager\" belongs to role \"\(scene.prefix)watcher\"")
     }
     for role in ["monitor", "purger", "reader"] {
-      expect(77, try consumers(role, "pause", "pager"))
-      expect(0, try consumers(role))
+      try consumers(role, "pause", "pager").expect(77)
+      try consumers(role).expect(0)
     }
     #expect(try scene.database.count("quake.delivery") == 1)
     // Who may not read events does not read what a message says.
-    expect(77, try consumers("monitor", "show", "pager"))
+    try consumers("monitor", "show", "pager").expect(77)
     for role in ["watcher", "owner"] {
-      expect(0, try consumers(role, "show", "pager"))
-      expect(0, try consumers(role, "pause", "pager"))
-      expect(0, try consumers(role, "resume", "pager"))
-      expect(0, try consumers(role, "retry", "pager"))
-      expect(0, try consumers(role, "rewind", "pager", "--to", "oldest", "--yes"))
-      expect(0, try consumers(role, "discard", "pager", "--all", "--yes"))
+      try consumers(role, "show", "pager").expect(0)
+      try consumers(role, "pause", "pager").expect(0)
+      try consumers(role, "resume", "pager").expect(0)
+      try consumers(role, "retry", "pager").expect(0)
+      try consumers(role, "rewind", "pager", "--to", "oldest", "--yes").expect(0)
+      try consumers(role, "discard", "pager", "--all", "--yes").expect(0)
     }
-    expect(77, try consumers("watcher", "remove", "pager", "--yes"))
-    expect(0, try consumers("purger", "remove", "pager", "--yes"))
+    try consumers("watcher", "remove", "pager", "--yes").expect(77)
+    try consumers("purger", "remove", "pager", "--yes").expect(0)
     #expect(try scene.database.count("quake.consumer") == 0)
   }
 
-  /// A server that keeps consumers needs the privileges of the watcher.
   @Test func aServerKeepsConsumersAsTheWatcher() throws {
     let scene = try Scene()
     let token = try ServerProcess.token("secret", of: "ann")
@@ -285,7 +261,6 @@ import Testing
     #expect(try answer(as: "reader", "POST").status == 409)
   }
 
-  /// A role that lacks a privilege is told which of Quake's roles has it.
   @Test func aRefusedToolNamesTheRoleThatMay() throws {
     let scene = try Scene()
     let file = try scene.folder.write("a.geojson", Feeds.collection(count: 1))
@@ -301,9 +276,8 @@ import Testing
       ),
       ("editor", ["quake-admin", "associations", "disable"], "quake_owner, or"),
     ] {
-      let outcome = try scene.run(role, command[0], Array(command.dropFirst()))
-      expect(77, outcome)
-      #expect(outcome.errors.contains("hint: Connect as \(hint) as a member"), "\(outcome.errors)")
+      try scene.run(role, command[0], Array(command.dropFirst())).expect(
+        77, "hint: Connect as \(hint) as a member")
     }
     // A role without any privilege learns what each role is for.
     let connection = try scene.database.connect()
@@ -313,12 +287,10 @@ import Testing
       _ = try? connection.run("drop owned by \(stranger)")
       _ = try? connection.run("drop role \(stranger)")
     }
-    let away = try scene.run("stranger", "quake-query", ["list"])
-    expect(69, away)
-    #expect(away.errors.contains("permission denied for database"))
+    let away = try scene.run("stranger", "quake-query", ["list"]).expect(
+      69, "permission denied for database")
     try connection.run("grant connect on database \(scene.database.name) to \(stranger)")
-    let refused = try scene.run("stranger", "quake-query", ["list"])
-    expect(77, refused)
+    let refused = try scene.run("stranger", "quake-query", ["list"]).expect(77)
     for outcome in [away, refused] {
       #expect(outcome.errors.contains("quake_reader reads: "), "\(outcome.errors)")
     }
@@ -328,8 +300,7 @@ import Testing
 
   @Test func createReportsWhatItDoesAndIsIdempotent() throws {
     let scene = try Scene(creates: false)
-    let planned = try scene.roles(["create", "--dry-run"])
-    expect(0, planned)
+    let planned = try scene.roles(["create", "--dry-run"]).expect(0)
     #expect(planned.lines.first == "begin;" && planned.lines.last == "commit;")
     #expect(planned.lines.contains("create role \(scene.prefix)reader login;"))
     let count = "select count(*) from pg_roles where rolname like '\(scene.prefix)%'"
@@ -337,28 +308,24 @@ import Testing
     // The script does what the command does.
     try scene.database.psql(planned.output)
     #expect(try scene.database.value(count) == "7")
-    expect(0, try scene.roles(["check"]))
+    try scene.roles(["check"]).expect(0)
     #expect(try scene.roles(["create"]).lines == ["the roles are as they should be"])
     #expect(try scene.roles(["create", "--dry-run"]).lines == ["-- nothing to do"])
-    expect(0, try scene.roles(["drop", "--yes"]))
+    try scene.roles(["drop", "--yes"]).expect(0)
 
-    let made = try scene.roles(["create"])
-    expect(0, made)
+    let made = try scene.roles(["create"]).expect(0)
     #expect(made.lines.prefix(7) == Self.roles.map { "created role \(scene.prefix)\($0)" }[...])
   }
 
   @Test func checkEndsWithStatus1AndNamesWhatDiffers() throws {
     let scene = try Scene()
-    let well = try scene.roles(["check"])
-    expect(0, well)
-    #expect(well.lines == ["the roles are as they should be"])
+    try scene.roles(["check"]).expect(0, lines: ["the roles are as they should be"])
     try scene.database.connect().run(
       "grant update on quake.quake_version to \(scene.prefix)reader",
       "revoke select on quake.quake from \(scene.prefix)reader")
-    let outcome = try scene.roles(["check"])
-    expect(1, outcome)
-    #expect(
-      outcome.lines == [
+    let outcome = try scene.roles(["check"]).expect(
+      1,
+      lines: [
         "2 differences: 1 too many, 1 too few",
         "too few: role \(scene.prefix)reader lacks SELECT on table quake.quake",
         "too many: role \(scene.prefix)reader has UPDATE on table quake.quake_version",
@@ -375,9 +342,9 @@ import Testing
           + " restore or a migration. With --dry-run it prints the statements.\n"),
       "\(outcome.errors)")
     // A role that may read the schema may check it.
-    expect(1, try scene.roles(["check"], as: "monitor"))
-    expect(0, try scene.roles(["create"]))
-    expect(0, try scene.roles(["check"]))
+    try scene.roles(["check"], as: "monitor").expect(1)
+    try scene.roles(["create"]).expect(0)
+    try scene.roles(["check"]).expect(0)
   }
 
   /// As docs/security.md describes it.
@@ -386,18 +353,14 @@ import Testing
     let first = try Scene(other: other)
     let second = try TestDatabase(on: other ? TestServer.other ?? .shared : .shared)
     func roles(_ words: String..., prefix: String = first.prefix) throws -> ToolProcess.Outcome {
-      try Tools.run("quake-admin", ["roles"] + words + ["--prefix", prefix] + second.option)
+      try second.run("quake-admin", ["roles"] + words + ["--prefix", prefix])
     }
     let shared =
       "the roles \(first.prefix)owner, \(first.prefix)writer, ... are also those of database"
       + " \"\(first.database.name)\"\n"
-    let planned = try roles("create", "--dry-run")
-    expect(0, planned)
-    #expect(planned.errors.contains(shared), "\(planned.errors)")
-    #expect(planned.errors.contains("\"quake-admin roles create --prefix NAME_\""))
-    let made = try roles("create")
-    expect(0, made)
-    #expect(made.errors.contains(shared) && made.errors.contains("docs/security.md"))
+    try roles("create", "--dry-run").expect(
+      0, shared, "\"quake-admin roles create --prefix NAME_\"")
+    try roles("create").expect(0, shared, "docs/security.md")
     // It is not repeated after each migration, but a check notes it.
     #expect(try !roles("create").errors.contains("also"))
     #expect(
@@ -405,13 +368,13 @@ import Testing
         "the roles are also those of database \"\(first.database.name)\" on this server"))
 
     let own = second.name + "_"
-    expect(0, try roles("create", prefix: own))
+    try roles("create", prefix: own).expect(0)
     defer { _ = try? roles("drop", "--yes", prefix: own) }
     try second.psql(
       "drop owned by \(Self.roles.map { first.prefix + $0 }.joined(separator: ", "));")
-    expect(0, try first.roles(["create"]))
+    try first.roles(["create"]).expect(0)
     for check in [try first.roles(["check"]), try roles("check", prefix: own)] {
-      expect(0, check)
+      check.expect(0)
       #expect(!check.errors.contains("also"), "\(check.errors)")
     }
   }
@@ -424,8 +387,7 @@ import Testing
     let file = try scene.folder.write("w", "battery stäple\r\n")
     let arguments = ["create", "--passwords", folder.path, "--password-file", "writer=\(file)"]
     for more in [["--dry-run"], ["--verbose"]] {
-      let outcome = try scene.roles(arguments + more)
-      expect(0, outcome)
+      let outcome = try scene.roles(arguments + more).expect(0)
       for secret in ["correct", "battery", "SCRAM"] {
         #expect(!(outcome.output + outcome.errors).contains(secret), "\(secret)")
       }
@@ -448,47 +410,36 @@ import Testing
       ("writer=\(odd)", "does not hold a password"), ("writer=\(pipe)", "is not a regular file"),
       ("writer=/nonexistent", "could not read"),
       ("king=\(file)", "expected ROLE=FILE"), ("writer", "expected ROLE=FILE"),
-    ] {
-      let outcome = try scene.roles(["create", "--password-file", value])
-      expect(64, outcome)
-      #expect(outcome.errors.contains(words), "\(outcome.errors)")
-    }
-    expect(64, try scene.roles(["create", "--passwords", scene.folder.path]))
+    ] { try scene.roles(["create", "--password-file", value]).expect(64, words) }
+    try scene.roles(["create", "--passwords", scene.folder.path]).expect(64)
   }
 
   @Test func dropNeedsYesAndRemovesTheRoles() throws {
     let scene = try Scene()
-    let unasked = try scene.roles(["drop"])
-    expect(64, unasked)
-    #expect(unasked.errors.contains("--yes is needed"))
-    expect(0, try scene.roles(["drop", "--dry-run"]))
+    try scene.roles(["drop"]).expect(64, "--yes is needed")
+    try scene.roles(["drop", "--dry-run"]).expect(0)
     let count = "select count(*) from pg_roles where rolname like '\(scene.prefix)%'"
     #expect(try scene.database.value(count) == "7")
 
-    expect(0, try scene.roles(["drop", "--yes"]))
+    try scene.roles(["drop", "--yes"]).expect(0)
     #expect(try scene.database.value(count) == "0")
     #expect(try scene.roles(["drop", "--yes"]).lines == ["there are no such roles"])
-    expect(1, try scene.roles(["check"]))
+    try scene.roles(["check"]).expect(1)
   }
 
   @Test func aRefusalGivesItsReason() throws {
     let scene = try Scene()
-    let outcome = try scene.roles(["drop", "--yes"], as: "monitor")
-    expect(1, outcome)
-    #expect(outcome.errors.contains("because it is one of them"))
+    try scene.roles(["drop", "--yes"], as: "monitor").expect(1, "because it is one of them")
     // The owner may grant, but cannot create roles.
     try scene.database.connect().run("alter role \(scene.prefix)reader connection limit -1")
-    let owner = try scene.roles(["create"], as: "owner")
-    expect(77, owner)
-    #expect(owner.errors.contains("lacks CREATEROLE"), "\(owner.errors)")
+    try scene.roles(["create"], as: "owner").expect(77, "lacks CREATEROLE")
     for prefix in ["Quake", "pg_", "a b"] {
-      expect(
-        64,
-        try Tools.run(
-          "quake-admin", ["roles", "check", "--prefix", prefix, "-d", scene.database.conninfo]))
+      try Tools.run(
+        "quake-admin", ["roles", "check", "--prefix", prefix, "-d", scene.database.conninfo]
+      ).expect(64)
     }
     // Without a schema there is nothing to grant on.
     let empty = try TestDatabase.empty()
-    expect(78, try Tools.run("quake-admin", ["roles", "create", "-d", empty.conninfo]))
+    try Tools.run("quake-admin", ["roles", "create", "-d", empty.conninfo]).expect(78)
   }
 }

@@ -4,22 +4,13 @@ import TestSupport
 import Testing
 
 /// `quake-admin status`: its output and its exit status.
-@Suite struct StatusTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class StatusTests: DatabaseSuite {
   private func status(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["status"] + database.option + arguments)
+    try database.run("quake-admin", ["status"] + arguments)
   }
 
   private func json(_ arguments: String...) throws -> JSONLine {
-    let outcome = try Tools.run(
-      "quake-admin", ["status", "--json", "-q"] + database.option + arguments)
+    let outcome = try database.run("quake-admin", ["status", "--json", "-q"] + arguments)
     try #require(outcome.lines.count == 1, "\(outcome.errors)")
     return try JSONLine(outcome.lines[0])
   }
@@ -48,7 +39,7 @@ import Testing
 
   private func importSome() throws {
     let file = try folder.write("a.geojson", Feeds.collection(count: 3))
-    try Tools.succeed("quake-ingest", ["import", file] + database.option)
+    try database.succeed("quake-ingest", ["import", file])
   }
 
   // MARK: Output
@@ -58,15 +49,9 @@ import Testing
     try addFeed("all_hour", secondsAgo: 20)
     try database.psql("update quake.feed set next_due = now() + interval '150 min'")
     let worker = try hold("all_hour")
-    let outcome = try status()
-    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
-    for words in [
-      "PostgreSQL ", "embedded            no", "up to date", "3 seen, 3 inserted",
-      "a worker, session \(worker.serverProcessID)", "in 2h ",
-    ] {
-      #expect(outcome.output.contains(words), "\(words) in \(outcome.output)")
-    }
-    #expect(outcome.output.contains("largest tables      "))
+    let outcome = try status().expect(
+      0, printing: "PostgreSQL ", "embedded            no", "up to date", "3 seen, 3 inserted",
+      "a worker, session \(worker.serverProcessID)", "in 2h ", "largest tables      ", errors: "")
     #expect(!outcome.output.contains("association_pin"))
     #expect(try status("--verbose").output.contains("association_pin"))
     #expect(try status("--quiet").output.isEmpty)
@@ -92,8 +77,7 @@ import Testing
     try addFeed("never", secondsAgo: nil)
     try addFeed("unattended", secondsAgo: 20)
     let worker = try hold("late", "never")
-    let outcome = try status()
-    #expect(outcome.status == 1)
+    let outcome = try status().expect(1)
     #expect(
       outcome.errors.components(separatedBy: "warning: ").dropFirst().map {
         // The seconds go on.
@@ -105,8 +89,7 @@ import Testing
     #expect(outcome.errors.contains("  hint: The limit is 3m 00s"))
     #expect(try status("--feed", "late", "--max-lag", "1h").status == 0)
     #expect(try status("--feed", "unattended", "--max-lag", "1h").status == 1)
-    let unknown = try status("--feed", "none")
-    #expect(unknown.status == 1 && unknown.errors.contains("feed none was never polled"))
+    try status("--feed", "none").expect(1, "feed none was never polled")
     #expect(try json("--feed", "late").text.contains("\"problems\":[\"feed late has not"))
     // The worker's session ends some time after it was told to, and its lock is released.
     try database.psql("select pg_terminate_backend(\(worker.serverProcessID));")
@@ -136,10 +119,8 @@ import Testing
       update quake.feed set ended_at = now() where name = 'once';
       """)
     let worker = try hold("all_hour")
-    let outcome = try status()
-    #expect(outcome.status == 1)
-    #expect(outcome.errors.contains("feed all_hour is not polled again for 19h 5"))
-    #expect(outcome.errors.contains("\"quake-admin refresh all_hour\""), "\(outcome.errors)")
+    let outcome = try status().expect(
+      1, "feed all_hour is not polled again for 19h 5", "\"quake-admin refresh all_hour\"")
     #expect(!outcome.errors.contains("feed once"))
     #expect(worker.serverProcessID > 0)
   }
@@ -152,13 +133,10 @@ import Testing
       alter table quake.quake disable trigger quake_20_record_insert;
       grant create on schema quake to public;
       """)
-    let outcome = try status()
-    #expect(outcome.status == 1)
-    for words in [
-      "the schema was changed in 2 places",
+    try status().expect(
+      1, "the schema was changed in 2 places",
       "trigger quake_20_record_insert of table quake.quake has state disabled instead of enabled",
-      "PUBLIC has CREATE on schema quake", "\"quake-admin roles check\"",
-    ] { #expect(outcome.errors.contains(words), "\(words) in \(outcome.errors)") }
+      "PUBLIC has CREATE on schema quake", "\"quake-admin roles check\"")
     #expect(try json().text.contains("\"problems\":[\"the schema was changed in 2 places\"]"))
   }
 
@@ -175,8 +153,7 @@ import Testing
       insert into quake.watcher (name, holder, token, nonce, changes)
       values ('a_watcher_with_a_rather_long_name_as_some_have', 'x', 0, null, 0);
       """)
-    let outcome = try status()
-    #expect(outcome.status == 1)
+    let outcome = try status().expect(1)
     #expect(outcome.lines.first?.hasPrefix("4 problems; ") == true, "\(outcome.output)")
     #expect(outcome.lines.dropFirst().first?.hasPrefix("  ") == true)
     // The address of the database is one word.
@@ -209,36 +186,31 @@ import Testing
   @Test func anUnavailableDatabaseIsStatus69() throws {
     let file = folder.path + "/quake.prom"
     for address in ["host=/nonexistent", "host=127.0.0.1 port=1"] {
-      let outcome = try Tools.run(
-        "quake-admin", ["status", "-d", address, "--prometheus", "--output", file])
-      #expect(outcome.status == 69 && outcome.output.isEmpty)
-      #expect(outcome.errors.contains("error: could not connect"))
-      let metrics = try PrometheusText(String(contentsOfFile: file, encoding: .utf8))
+      try Tools.run("quake-admin", ["status", "-d", address, "--prometheus", "--output", file])
+        .expectFailure(69, "error: could not connect")
+      let metrics = try PrometheusText(contents(of: file))
       #expect(metrics.families.count == 2 && metrics.value("quake_up") == 0)
     }
     // The command neither creates nor starts a server.
     let home = folder.path + "/server"
-    let none = try Tools.run("quake-admin", ["status"], environment: ["QUAKE_SERVER_HOME": home])
-    #expect(none.status == 69 && none.errors.contains("no database here yet"))
+    try Tools.run("quake-admin", ["status"], environment: ["QUAKE_SERVER_HOME": home]).expect(
+      69, "no database here yet")
     #expect(!FileManager.default.fileExists(atPath: home))
   }
 
   @Test func aSchemaThatDoesNotFitIsStatus78() throws {
     let empty = try TestDatabase.empty()
-    let missing = try Tools.run("quake-admin", ["status"] + empty.option)
-    #expect(missing.status == 78 && missing.output.contains("version 0, lacks 1 (events), 2 ("))
-    #expect(missing.errors.contains("lacks migrations: 1 (events)"))
+    try empty.run("quake-admin", ["status"]).expect(
+      78, "lacks migrations: 1 (events)", printing: "version 0, lacks 1 (events), 2 (")
     #expect(try empty.value("select to_regnamespace('quake') is null") == "t")
 
     let newest = try database.count("quake.migration")
     try database.psql(
       "update quake.migration set version = 99, oldest_schema = null where version = \(newest);")
-    let newer = try status("--prometheus")
-    #expect(newer.status == 78 && newer.errors.contains("newer than this program"))
+    let newer = try status("--prometheus").expect(78, "newer than this program")
     #expect(try PrometheusText(newer.output).value("quake_up") == 1)
     try database.psql("delete from quake.migration where version = 99;")
-    let older = try status("--json")
-    #expect(older.status == 78 && older.output.contains("\"ok\":false"))
+    let older = try status("--json").expect(78, printing: "\"ok\":false")
     #expect(
       older.output.contains("\"schema\":{\"version\":\(newest - 1),\"pending\":[\"\(newest) ("))
     let metrics = try PrometheusText(status("--prometheus").output)

@@ -65,11 +65,10 @@ import Testing
     // As autovacuum does within a minute: without statistics, lists are read by a sequential scan.
     try database.psql("analyze quake.quake;")
     let server = try ServerProcess(database)
-    let watcher = try Tools.start(
-      "quake-watch", ["--json"] + database.option)
+    let watcher = try database.start("quake-watch", ["--json"])
     try watcher.waitForError("watching")
     let feed = try folder.write("feed.geojson", Feeds.collection(count: 3))
-    let worker = try Tools.start("quake-ingest", ["run", "--feed", "\(feed)@1s"] + database.option)
+    let worker = try database.start("quake-ingest", ["run", "--feed", "\(feed)@1s"])
     try eventually("the worker has imported") {
       try database.value("select count(*) from quake.quake where code not like 'old%'") == "3"
     }
@@ -125,14 +124,10 @@ import Testing
       if let code = line.string("code"), !code.hasPrefix("us") { seen.append(code) }
     }
     #expect(seen == (1...written.total).map { "new\($0)" } + ["last"])
-    let list = try Tools.run("quake-query", ["list", "--limit", "1"] + database.option)
-    #expect(list.status == 0 && list.errors.contains("older than the schema"), "\(list.errors)")
-    let migrate = try Tools.run("quake-admin", ["migrate"] + database.option)
-    #expect(migrate.status == 0 && migrate.errors.contains("older than the schema"))
+    try database.run("quake-query", ["list", "--limit", "1"]).expect(0, "older than the schema")
+    try database.run("quake-admin", ["migrate"]).expect(0, "older than the schema")
     for program in [watcher, worker] {
-      program.signal(SIGTERM)
-      let outcome = try program.exit()
-      #expect(outcome.status == 0, "\(outcome.errors)")
+      let outcome = try program.end()
       #expect(outcome.errors.matches(of: #/older than the schema/#).count == 1, "\(outcome.errors)")
     }
     try server.stop()
@@ -140,10 +135,10 @@ import Testing
 
   @Test func programsThatMayNotGoOnEndWithStatus78() throws {
     let server = try ServerProcess(database)
-    let watcher = try Tools.start("quake-watch", database.option)
+    let watcher = try database.start("quake-watch", [])
     try watcher.waitForError("watching")
     let feed = try folder.write("feed.geojson", Feeds.collection(count: 3))
-    let worker = try Tools.start("quake-ingest", ["run", "--feed", "\(feed)@1s"] + database.option)
+    let worker = try database.start("quake-ingest", ["run", "--feed", "\(feed)@1s"])
     try eventually("the worker has imported") { try database.count("quake.quake") == 3 }
     // A release may forbid what the release before it has allowed.
     try database.migrateToNextRelease(["-- oldest schema: \(known)\nselect 1"])
@@ -151,18 +146,15 @@ import Testing
     #expect(try server.get("/readyz").status == 503)
     try endSessions()
     for program in [server.process, watcher, worker] {
-      let outcome = try program.exit()
-      #expect(outcome.status == 78, "\(outcome.errors)")
-      #expect(outcome.errors.contains("the database is newer than this program"))
+      try program.exit().expect(78, "the database is newer than this program")
     }
   }
 
   @Test func statusAndADryRunSayThatTheSchemaIsNewer() throws {
     try database.migrateToNextRelease(["-- oldest schema: \(known)\nselect 1"])
-    let status = try Tools.run("quake-admin", ["status"] + database.option)
+    let status = try database.run("quake-admin", ["status"])
     #expect(status.output.contains("version \(known + 1), newer than this program's \(known)"))
-    let dryRun = try Tools.run("quake-admin", ["migrate", "--dry-run"] + database.option)
-    #expect(dryRun.status == 0 && dryRun.errors.contains("older than the schema"))
+    try database.run("quake-admin", ["migrate", "--dry-run"]).expect(0, "older than the schema")
   }
 
   @Test func migrationsBeforeOneThatFailsStayAndAreNamed() throws {
@@ -176,7 +168,7 @@ import Testing
       end $$;
       create event trigger refuse on ddl_command_end execute function public.refuse();
       """)
-    let outcome = try Tools.run("quake-admin", ["migrate"] + empty.option)
+    let outcome = try empty.run("quake-admin", ["migrate"])
     #expect(outcome.status != 0 && outcome.errors.contains("refused"), "\(outcome.errors)")
     let applied = try empty.count("quake.migration")
     #expect(applied > 0 && outcome.lines.count == applied, "\(outcome.output)")

@@ -3,15 +3,13 @@ import TestSupport
 import Testing
 
 /// docs/alert-recipes.md and the alert of README.md, with stand-ins for the services that they use.
-@Suite struct AlertRecipeTests {
-  private let scene: ExecScene
+@Suite final class AlertRecipeTests: ExecSuite {
   private let text: String
 
-  init() throws {
-    scene = try ExecScene()
-    text = try String(
-      contentsOfFile: Tools.package + "/docs/alert-recipes.md", encoding: .utf8)
-    try scene.database.psql(
+  override init() throws {
+    text = try contents(of: Tools.package + "/docs/alert-recipes.md")
+    try super.init()
+    try database.psql(
       """
       insert into quake.quake (code, time, magnitude, depth, latitude, longitude, place, url) values
         ('small', now() - interval '5 min', 4.4, 10, 46, 14, 'Small', null),
@@ -22,16 +20,15 @@ import Testing
 
   /// The blocks in a language in the part with this title.
   private func blocks(_ title: String, _ language: String) throws -> [String] {
-    let part = try #require(text.components(separatedBy: "\n## \(title)\n").dropFirst().first)
-    return part.components(separatedBy: "\n## ")[0].components(separatedBy: "```\(language)\n")
+    try #require(text.components(separatedBy: "\n## \(title)\n").dropFirst().first).components(
+      separatedBy: "\n## ")[0].components(separatedBy: "```\(language)\n")
       .dropFirst().map { $0.components(separatedBy: "```")[0] }
   }
 
   /// A program that writes its arguments and its input to the file `sent`.
   private func standIn(_ name: String) throws {
-    let path = try scene.folder.write(
-      name,
-      "#!/bin/sh\n{ printf '%s\\n' \"$@\"; cat; echo end; } >> '\(scene.file("sent"))'\n")
+    let path = try folder.write(
+      name, "#!/bin/sh\n{ printf '%s\\n' \"$@\"; cat; echo end; } >> '\(file("sent"))'\n")
     try #require(chmod(path, 0o755) == 0)
   }
 
@@ -42,14 +39,14 @@ import Testing
 
   private func run(section: String, here: [String: String]) throws -> ToolProcess {
     #expect(section.hasPrefix("[consumer "))
-    let local = here.merging(["/etc/quake/": scene.folder.path + "/"]) { $1 }
+    let local = here.merging(["/etc/quake/": folder.path + "/"]) { $1 }
       .reduce(section) { $0.replacing($1.key, with: $1.value) }
-    let file = try scene.folder.write("alerts.conf", local + "from = oldest\n")
-    let check = try Tools.run("quake-watch", ["run", "--config", file, "--check"])
-    #expect(check.status == 0 && check.output.contains("tells of: earthquakes"), "\(check.errors)")
+    let file = try folder.write("alerts.conf", local + "from = oldest\n")
+    try Tools.run("quake-watch", ["run", "--config", file, "--check"]).expect(
+      0, printing: "tells of: earthquakes")
     return try Tools.startShell(
-      "PATH='\(scene.folder.path)':$PATH; exec quake-watch run --config '\(file)'",
-      environment: ["DATABASE_URL": scene.database.conninfo], folder: scene.folder.path)
+      "PATH='\(folder.path)':$PATH; exec quake-watch run --config '\(file)'",
+      environment: ["DATABASE_URL": database.conninfo], folder: folder.path)
   }
 
   /// The body of the only request that a consumer makes before the earthquake is deleted.
@@ -70,7 +67,7 @@ import Testing
       }
     }
     try waitForRequest(1)
-    try scene.database.psql("delete from quake.quake where code = 'us1';")
+    try database.psql("delete from quake.quake where code = 'us1';")
     try waitForRequest(2)
     #expect(server.requests.count == 2)
     checkNothingRan()
@@ -78,8 +75,7 @@ import Testing
   }
 
   private func checkNothingRan() {
-    #expect(
-      !FileManager.default.fileExists(atPath: scene.file("ran")), "text of an event was run")
+    #expect(!FileManager.default.fileExists(atPath: file("ran")), "text of an event was run")
   }
 
   /// What a stand-in has got, when it has got that many.
@@ -87,10 +83,10 @@ import Testing
     try eventually("the command has run \(count) times") {
       watcher.takeIn()
       try #require(!watcher.hasEnded, "\(watcher.errorText)")
-      return try scene.lines(of: "sent").count { $0 == "end" } >= count
+      return try lines(of: "sent").count { $0 == "end" } >= count
     }
     checkNothingRan()
-    return try scene.lines(of: "sent")
+    return try lines(of: "sent")
   }
 
   private static let place = "<\"&>ž $(touch ran)`touch ran`"
@@ -98,7 +94,7 @@ import Testing
 
   @Test func theRecipeForSlackSendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "ok") }
-    try scene.folder.write("slack", "http://127.0.0.1:\(server.port)/services/T/B/x\n")
+    try folder.write("slack", "http://127.0.0.1:\(server.port)/services/T/B/x\n")
     let (request, message) = try body("Slack", server)
     #expect(request.target == "/services/T/B/x")
     #expect(request.headers["content-type"] == "application/json")
@@ -110,10 +106,10 @@ import Testing
 
   @Test func theRecipeForMailSendsAThread() throws {
     try standIn("curl")
-    try scene.folder.write("mail", try #require(blocks("Mail", "sh").first))
+    try folder.write("mail", try #require(blocks("Mail", "sh").first))
     let watcher = try run("Mail")
     let mail = try sent(1, by: watcher)
-    try scene.database.psql("update quake.quake set magnitude = 7 where code = 'us1';")
+    try database.psql("update quake.quake set magnitude = 7 where code = 'us1';")
     let next = try sent(2, by: watcher).dropFirst(mail.count)
     #expect(mail.contains("smtp://mail.example.org") && mail.contains("To: duty@example.org"))
     #expect(mail.contains("Subject: Earthquake M 6.4"))
@@ -139,7 +135,7 @@ import Testing
 
   @Test func theRecipeForTelegramSendsAMessage() throws {
     let server = try ScriptedServer { _, client in client.answer(200, [], "{}") }
-    try scene.folder.write("telegram", "http://127.0.0.1:\(server.port)/bot12:ab/sendMessage\n")
+    try folder.write("telegram", "http://127.0.0.1:\(server.port)/bot12:ab/sendMessage\n")
     let (request, message) = try body("Telegram", server)
     #expect(request.target == "/bot12:ab/sendMessage")
     #expect(message.integer("chat_id") == 123_456_789)
@@ -167,26 +163,26 @@ import Testing
   @Test func theRecipeForASirenRunsItsCommand() throws {
     try standIn("aplay")
     // A second one, which is too far away, and a third one, which was too long ago.
-    try scene.database.psql(
+    try database.psql(
       """
       insert into quake.quake (code, time, magnitude, latitude, longitude) values
         ('far', now(), 7, 10, 10), ('old', now() - interval '1 hour', 7, 46, 14);
       """)
     // A fourth one, which is delivered twenty minutes after its commit.
-    try scene.database.psql(
+    try database.psql(
       """
       insert into quake.quake (code, time, magnitude, latitude, longitude)
       values ('late', now() - interval '20 min', 7, 46, 14);
       update quake.change_transaction set at = at - interval '20 min'
        where token = (select max(token) from quake.change_transaction);
       """)
-    try scene.folder.write("siren", try #require(blocks("A siren", "sh").first))
+    try folder.write("siren", try #require(blocks("A siren", "sh").first))
     let watcher = try run("A siren")
     #expect(try sent(1, by: watcher)[..<2] == ["-q", "/etc/quake/siren.wav"])
     // The retraction makes no sound: it is delivered when nothing is owed any more.
-    try scene.database.psql("delete from quake.quake where code = 'us1';")
+    try database.psql("delete from quake.quake where code = 'us1';")
     try eventually("the retraction is delivered") {
-      try scene.database.column(
+      try database.column(
         """
         select id from quake.conversation
          where messages = 2 and not exists (select from quake.delivery)
@@ -197,7 +193,7 @@ import Testing
   }
 
   @Test func theAlertOfTheReadmeIsDelivered() throws {
-    let readme = try String(contentsOfFile: Tools.package + "/README.md", encoding: .utf8)
+    let readme = try contents(of: Tools.package + "/README.md")
     let rest = try #require(readme.components(separatedBy: "> alerts.conf <<'CONF'\n").last)
     let server = try ScriptedServer { _, client in client.answer(200, [], "") }
     let watcher = try run(

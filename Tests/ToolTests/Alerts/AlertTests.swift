@@ -4,14 +4,7 @@ import Testing
 
 /// The options that make an alert one that should wake somebody: from a database, from a server, in queries and
 /// in SQL.
-@Suite struct AlertTests {
-  private let scene: ExecScene
-  private var database: TestDatabase { scene.database }
-
-  init() throws {
-    scene = try ExecScene()
-  }
-
+@Suite final class AlertTests: ExecSuite {
   /// A history with each kind of change. The codes say what happens.
   private func load() throws {
     try database.psql(
@@ -100,8 +93,7 @@ import Testing
         #expect(
           try outcome.lines.map { Self.name(try JSONLine($0)) } == changes, "\(command) \(options)")
       }
-      let count = try Tools.run(
-        "quake-query", ["history", "--count"] + options + database.option)
+      let count = try database.run("quake-query", ["history", "--count"] + options)
       #expect(count.lines == ["\(changes.count)"], "\(options)")
     }
     try server.stop()
@@ -160,7 +152,7 @@ import Testing
 
   @Test func aCommandGetsWhatAnAlertNeeds() throws {
     try load()
-    let lines = try scene.run([
+    let lines = try run([
       "--exec",
       "echo \"$QUAKE_CODE|${QUAKE_MAGNITUDE-none}|${QUAKE_OLD_MAGNITUDE-none}|${QUAKE_URL-none}|$QUAKE_TEXT\"",
     ]).lines
@@ -173,7 +165,7 @@ import Testing
     #expect(fields(6)[..<4] == ["grows", "6.1", "5.9", "none"])
     #expect(fields(17)[..<4] == ["large", "6.3", "6.3", "https://example.org/large"], "deleted")
     // A variable that the caller has is not passed on.
-    let outcome = try scene.watch(
+    let outcome = try watch(
       ["--from-start", "--limit", "1", "--exec-batch", "env | grep -c ^QUAKE_[UTOH] || true"],
       environment: [
         "QUAKE_URL": "x", "QUAKE_TEXT": "x", "QUAKE_HELD_BACK": "9", "QUAKE_OLD_MAGNITUDE": "1",
@@ -185,41 +177,38 @@ import Testing
   // MARK: The rate
 
   @Test func aRateHoldsBackAndSaysSo() throws {
-    try scene.insert((1...50).map { "e\($0)" })
+    try insert((1...50).map { "e\($0)" })
     try database.psql(
       "insert into quake.quake (code, time, magnitude, place) values ('big', '2024-05-06Z', 7.1, 'There');"
     )
-    let held = try scene.run([
+    let held = try run([
       "--exec", "echo \"$QUAKE_CODE\"", "--limit-rate", "3/d", "--state", "state",
-    ])
-    #expect(held.status == 0 && held.lines == ["e1", "e2", "e3"])
-    #expect(held.errors.contains("more changes than 3/d: holding back the next ones"))
-    #expect(held.errors.contains("held back 48 changes because of --limit-rate 3/d"))
+    ]).expect(
+      0, "more changes than 3/d: holding back the next ones",
+      "held back 48 changes because of --limit-rate 3/d", lines: ["e1", "e2", "e3"])
     #expect(held.errors.contains("M  7.1  There (big)"), "it names the largest: \(held.errors)")
-    #expect(try scene.state() == scene.tokens().last, "the cursor has passed them")
+    #expect(try state() == tokens().last, "the cursor has passed them")
 
     // Lines, and each transaction as a whole.
-    #expect(try scene.run(["--limit-rate", "3/d", "--json"]).lines.count == 3)
-    let batches = try scene.run(["--exec-batch", "wc -l", "--limit-rate", "1/d"])
+    #expect(try run(["--limit-rate", "3/d", "--json"]).lines.count == 3)
+    let batches = try run(["--exec-batch", "wc -l", "--limit-rate", "1/d"])
     #expect(batches.lines == ["50"], "a transaction is one command")
     #expect(batches.errors.contains("held back 1 change "))
-    let wrong = try scene.run(["--limit-rate", "0/h"])
-    #expect(wrong.status == 64 && wrong.errors.contains("such as 10/h"))
+    try run(["--limit-rate", "0/h"]).expect(64, "such as 10/h")
   }
 
   @Test func theNextCommandLearnsHowManyWereHeldBack() throws {
     // Six at once, and another every ten seconds: also a busy machine judges all of them before that.
-    let watch = try scene.watch([
+    let watch = try watch([
       "--exec", "echo \"$QUAKE_CODE ${QUAKE_HELD_BACK-none}\"", "--limit-rate", "6/m",
     ])
     try watch.waitForError("watching after 0; Ctrl-C ends")
-    try scene.insert((1...20).map { "e\($0)" })
+    try insert((1...20).map { "e\($0)" })
     #expect(try watch.lines(6) == (1...6).map { "e\($0) none" })
     // It is reported when changes may pass again, even if none comes.
     try watch.waitForError("held back 14 changes")
-    try scene.insert("next")
+    try insert("next")
     #expect(try watch.line() == "next 14")
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 }

@@ -3,18 +3,9 @@ import TestSupport
 import Testing
 
 /// The lines that `quake-watch` prints for people.
-@Suite struct ChangeLineTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class ChangeLineTests: DatabaseSuite {
   private func watch(_ arguments: String...) throws -> [String] {
-    let outcome = try Tools.run(
-      "quake-watch", ["--from-start", "--no-follow"] + arguments + database.option)
+    let outcome = try database.run("quake-watch", ["--from-start", "--no-follow"] + arguments)
     try #require(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
     return outcome.lines
   }
@@ -25,10 +16,9 @@ import Testing
       stty cols \(columns); quake-watch --from-start --no-follow \
       \(arguments.joined(separator: " ")) --database '\(database.conninfo)'
       """
-    let outcome = try Tools.shell(
-      "script -qec \"\(command)\" /dev/null", environment: ["TERM": "xterm", "NO_COLOR": "1"])
-    try #require(outcome.status == 0, "\(outcome.output)")
-    return outcome.lines.map { $0.replacing("\r", with: "") }
+    return try Tools.shell(
+      "script -qec \"\(command)\" /dev/null", environment: ["TERM": "xterm", "NO_COLOR": "1"]
+    ).requireSuccess().lines.map { $0.replacing("\r", with: "") }
   }
 
   /// An event that is then changed by statements on `quake.quake q`, each in a transaction.
@@ -97,9 +87,9 @@ import Testing
   /// The default author of imports is on every line, so it tells nothing.
   @Test func theAuthorOfImportsIsLeftOut() throws {
     let file = try folder.write("one.geojson", Feeds.collection(count: 1))
-    try Tools.succeed("quake-ingest", ["import", file] + database.option)
+    try database.succeed("quake-ingest", ["import", file])
     let other = try folder.write("two.geojson", Feeds.collection(count: 1, from: 2))
-    try Tools.succeed("quake-ingest", ["import", other, "--author", "ada"] + database.option)
+    try database.succeed("quake-ingest", ["import", other, "--author", "ada"])
     // Not an import: somebody only says that it is one.
     try database.psql(
       "set quake.author = 'quake-ingest'; update quake.quake set magnitude = 1 where code = 'us1';")

@@ -4,17 +4,23 @@ import Testing
 
 /// `make run`: `deploy/run.sh`.
 @Suite(.serialized) struct RunScriptTests {
+  private func start(_ feed: String, _ environment: [String: String]) throws -> ToolProcess {
+    try ToolProcess(
+      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, feed],
+      environment: Tools.environment.merging(environment) { $1 })
+  }
+
   /// Simulated events get a store of their own, whatever database a file of settings names.
   @Test func simulatedEventsHaveAStoreOfTheirOwn() throws {
     let server = try ToolServer("server-simulated")
     let settings = try server.folder.write("config", "database = dbname=elsewhere host=/nowhere\n")
-    let run = try ToolProcess(
-      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
-      environment: Tools.environment.merging([
+    let run = try start(
+      "simulated",
+      [
         // The script adds "-simulated".
         "QUAKE_SERVER_HOME": String(server.home.dropLast("-simulated".count)),
         "QUAKE_SYSTEM_CONFIG": settings,
-      ]) { $1 })
+      ])
     defer { run.signal(SIGTERM) }
     let lines = try run.lines(4)
     #expect(lines[1].wholeMatch(of: #/loaded 2,\d{3} events/#) != nil, "\(lines)")
@@ -22,8 +28,7 @@ import Testing
     try run.waitForError(
       "in a store of their own; to query it: export QUAKE_SERVER_HOME=\(server.home)")
     try run.waitForError("watching after ")
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
     #expect(
       try server.psql("select string_agg(distinct source, ',') from quake.quake") == ["simulated"])
   }
@@ -32,12 +37,8 @@ import Testing
   @Test func simulatedEventsAreRefusedByADatabaseOfOthers() throws {
     let database = try TestDatabase()
     try database.psql("insert into quake.quake (code, source, time) values ('us1', 'usgs', now());")
-    let outcome = try ToolProcess(
-      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
-      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 }
-    ).exit()
-    #expect(outcome.status == 65, "\(outcome.errors)")
-    #expect(outcome.errors.contains("cannot import simulated events beside real ones"))
+    try start("simulated", ["DATABASE_URL": database.conninfo]).exit().expect(
+      65, "cannot import simulated events beside real ones")
     #expect(try database.count("quake.quake") == 1)
   }
 
@@ -54,9 +55,7 @@ import Testing
         taken.descriptor, SOL_SOCKET, SO_REUSEADDR, &off, socklen_t(MemoryLayout<Int32>.size))
     }
     let database = try TestDatabase()
-    let run = try ToolProcess(
-      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "simulated"],
-      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 })
+    let run = try start("simulated", ["DATABASE_URL": database.conninfo])
     defer { run.signal(SIGTERM) }
     let lines = try run.lines(8)
     #expect(lines[0].wholeMatch(of: #/http://127\.0\.0\.1:\d+//#) != nil, "\(lines)")
@@ -88,22 +87,15 @@ import Testing
       "update quake.quake set magnitude = 9.9 where code = (select min(code) from quake.quake);")
     var printed = [try run.line()]
     while printed.last?.contains("→ 9.9") == false { printed.append(try run.line()) }
-    run.signal(SIGTERM)
-    let outcome = try run.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try run.end()
     #expect(!outcome.errors.contains("could not listen"))
     printed += outcome.lines
     let later = try database.value("select count(*) from quake.changes_since('\(token)')")
     #expect(printed.count <= Int(later) ?? 0, "none of them is of the first poll")
   }
 
-  /// A program that cannot start ends the others.
   @Test func itEndsIfAProgramEnds() throws {
     let database = try TestDatabase()
-    let outcome = try ToolProcess(
-      "/bin/bash", [Tools.package + "/deploy/run.sh", Tools.folder, "no-such-feed"],
-      environment: Tools.environment.merging(["DATABASE_URL": database.conninfo]) { $1 }
-    ).exit()
-    #expect(outcome.status == 64, "\(outcome.errors)")
+    try start("no-such-feed", ["DATABASE_URL": database.conninfo]).exit().expect(64)
   }
 }

@@ -3,26 +3,17 @@ import TestSupport
 import Testing
 
 /// `quake-admin associations`, and what lists show of it.
-@Suite struct AssociationToolTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class AssociationToolTests: DatabaseSuite {
   private func tool(_ name: String, _ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run(name, arguments + database.option)
+    try database.run(name, arguments)
   }
 
   private func associations(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["associations"] + arguments + database.option)
+    try database.run("quake-admin", ["associations"] + arguments)
   }
 
   private func load(_ path: String) throws {
-    let outcome = try tool("quake-ingest", "import", path)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try tool("quake-ingest", "import", path).requireSuccess()
   }
 
   /// EMSC's form of an event.
@@ -58,9 +49,7 @@ import Testing
     let trial = try associations("run", "--dry-run")
     #expect(trial.lines.first?.hasSuffix("associated 2, released 0") == true)
     #expect(try tool("quake-query", "list", "--json").output == before)
-    let enabled = try associations("enable")
-    #expect(enabled.status == 0, "\(enabled.errors)")
-    #expect(enabled.output.contains("associated 2, released 0"))
+    try associations("enable").expect(0, printing: "associated 2, released 0")
 
     #expect(try tool("quake-query", "list", "--count").output == "3\n")
     #expect(try tool("quake-query", "stats", "--json").output.contains("\"count\":3"))
@@ -111,8 +100,7 @@ import Testing
     #expect(try associations("enable").status == 0)
     for edit in edits {
       let words = edit.split(separator: " ").map(String.init)
-      try Tools.succeed(
-        "quake-admin", ["events"] + words + ["--yes"] + database.option)
+      try database.succeed("quake-admin", ["events"] + words + ["--yes"])
     }
     #expect(
       try tool("quake-query", "list", "--codes").lines.sorted()
@@ -129,10 +117,8 @@ import Testing
     #expect(try tool("quake-query", "list", "--count").output == "4\n")
     let end = try database.value("select quake.latest_token()")
     for transaction in [token, end] {
-      let refused = try tool(
-        "quake-admin", "events", "restore", "--transaction", transaction, "--yes")
-      #expect(
-        refused.status == 65 && refused.errors.contains("associations split"), "\(refused.errors)")
+      try tool("quake-admin", "events", "restore", "--transaction", transaction, "--yes").expect(
+        65, "associations split")
     }
     #expect(try tool("quake-query", "list", "--count").output == "4\n")
   }
@@ -141,9 +127,7 @@ import Testing
     try loadBoth()
     let server = try ServerProcess(database)
     func answer(_ target: String) throws -> String {
-      let answer = try server.get(target)
-      #expect(answer.status == 200, "\(target)")
-      return answer.text
+      try server.get(target).expect(200, with: target).text
     }
     #expect(try !answer("/v1/quakes").contains("quake:others"))
     #expect(try associations("enable").status == 0)
@@ -163,8 +147,8 @@ import Testing
     #expect(try associations("enable").status == 0)
     try loadBoth()
     #expect(try tool("quake-query", "list", "--count").output == "3\n")
-    let preferred = try associations("prefer", "emsc", "--box", "-120,30,-110,40")
-    #expect(preferred.status == 0 && !preferred.errors.contains("warning"))
+    let preferred = try associations("prefer", "emsc", "--box", "-120,30,-110,40").expect(0)
+    #expect(!preferred.errors.contains("warning"))
     let misspelt = try associations("prefer", "emcs,gfz", "--box", "1,2,3,4").errors
     #expect(misspelt.contains("there are no events of source 'emcs' yet"))
     #expect(misspelt.contains("did you mean 'emsc'?"))
@@ -203,9 +187,8 @@ import Testing
     #expect(try associations("enable").status == 0)
     try loadBoth()
     for (arguments, status) in Self.refused {
-      let outcome = try Tools.run("quake-admin", ["associations"] + arguments + database.option)
-      #expect(outcome.status == status, "\(arguments): \(outcome.errors)")
-      #expect(outcome.output.isEmpty, "\(arguments)")
+      let outcome = try database.run("quake-admin", ["associations"] + arguments).expectFailure(
+        status, with: arguments)
       #expect(!outcome.errors.isEmpty, "\(arguments)")
     }
   }

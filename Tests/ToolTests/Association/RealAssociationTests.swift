@@ -98,9 +98,9 @@ import Testing
     arguments: days.filter(\.isThere))
   func associationsOfRealFeedsHaveTheKnownFigures(day: Day) throws {
     let database = try TestDatabase()
-    try Tools.succeed("quake-admin", ["associations", "enable"] + database.option)
+    try database.succeed("quake-admin", ["associations", "enable"])
     for file in day.isEMSCFirst ? day.files.reversed() : day.files {
-      try Tools.succeed("quake-ingest", ["import", file] + database.option)
+      try database.succeed("quake-ingest", ["import", file])
     }
     let found = Set(
       try database.column(

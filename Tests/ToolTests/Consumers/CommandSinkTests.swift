@@ -22,9 +22,7 @@ import Testing
       """)
     let message = try Message.example()
     #expect(try SinkDriver(plan).deliver([message]).isDelivered)
-    #expect(
-      try String(contentsOfFile: file, encoding: .utf8)
-        == "\(message.data)\n\(message.id)|10 km N of Zürich|unset")
+    #expect(try contents(of: file) == "\(message.data)\n\(message.id)|10 km N of Zürich|unset")
   }
 
   @Test func aBatchIsALineForEachMessage() throws {
@@ -34,10 +32,10 @@ import Testing
     let messages = try (1...3).map { try Message.example($0) }
     #expect(try SinkDriver(plan).deliver(messages).isDelivered)
     let lines = messages.map(\.data) + ["1042.9f3ac2d1 unset", ""]
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == lines.joined(separator: "\n"))
+    #expect(try contents(of: file) == lines.joined(separator: "\n"))
     plan.form = .text(try MessageTemplate("M {magnitude}"))
     #expect(try SinkDriver(plan).deliver(messages).isDelivered)
-    #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("M 5.2\nM 5.2\nM 5.2\n"))
+    #expect(try contents(of: file).hasPrefix("M 5.2\nM 5.2\nM 5.2\n"))
   }
 
   @Test func aCommandThatFailsIsToBeRunAgain() throws {
@@ -72,11 +70,10 @@ import Testing
     #expect(
       failure.reason.hasSuffix("did not end within 0.5 s, and was ended"), "\(failure.reason)")
     #expect(!failure.isFinal)
-    let id = try String(contentsOfFile: file, encoding: .utf8)
-      .trimmingCharacters(in: .whitespacesAndNewlines)
+    let id = try contents(of: file).trimmingCharacters(in: .whitespacesAndNewlines)
     try eventually("the program of the group has ended") {
       // An ended program that nobody has waited for has an empty command line.
-      let line = try? String(contentsOfFile: "/proc/\(id)/cmdline", encoding: .utf8)
+      let line = try? contents(of: "/proc/\(id)/cmdline")
       return line?.contains("sleep") != true && line?.contains("trap") != true
     }
   }
@@ -88,11 +85,10 @@ import Testing
     let attempt = driver.sink.begin([try .example()])
     try eventually("the command runs") {
       _ = attempt.advance()
-      return (try? String(contentsOfFile: file, encoding: .utf8))?.hasSuffix("\n") == true
+      return (try? contents(of: file))?.hasSuffix("\n") == true
     }
     attempt.cancel()
-    let id = try String(contentsOfFile: file, encoding: .utf8)
-      .trimmingCharacters(in: .whitespacesAndNewlines)
+    let id = try contents(of: file).trimmingCharacters(in: .whitespacesAndNewlines)
     try eventually("the command has been waited for") {
       driver.sink.end()
       return !FileManager.default.fileExists(atPath: "/proc/\(id)")

@@ -5,15 +5,7 @@ import Testing
 
 /// What a consumer of `quake-watch run` keeps through lost connections, rewinds, refusals and restores, and how it obeys
 /// `quake-admin consumers`.
-@Suite struct ConsumerFaultTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class ConsumerFaultTests: DatabaseSuite {
   private func insert(_ codes: String..., magnitude: Double = 5) throws {
     let rows = codes.map { "('\($0)', now(), \(magnitude))" }.joined(separator: ", ")
     try database.psql("insert into quake.quake (code, time, magnitude) values \(rows);")
@@ -27,10 +19,8 @@ import Testing
     let configuration = try folder.write(
       "consumers.conf",
       (["[consumer log]", "from = start", exec] + lines).joined(separator: "\n") + "\n")
-    return try Tools.start(
-      "quake-watch",
-      ["run", "--config", configuration, "--state", folder.path + "/witness"]
-        + database.option)
+    return try database.start(
+      "quake-watch", ["run", "--config", configuration, "--state", folder.path + "/witness"])
   }
 
   private func accept(_ accepts: Bool = true) throws {
@@ -42,19 +32,14 @@ import Testing
   }
 
   private var delivered: [String] {
-    let text = (try? String(contentsOfFile: folder.path + "/out", encoding: .utf8)) ?? ""
+    let text = (try? contents(of: folder.path + "/out")) ?? ""
     // A command may be in the middle of the last line.
     let whole = text.lastIndex(of: "\n").map { text[..<$0] } ?? ""
     return whole.split(separator: "\n").map(String.init)
   }
 
-  private func end(_ process: ToolProcess) throws {
-    process.signal(SIGTERM)
-    #expect(try process.exit().ending == .exited(0))
-  }
-
   private func consumers(_ arguments: String...) throws {
-    try Tools.succeed("quake-admin", ["consumers"] + arguments + database.option)
+    try database.succeed("quake-admin", ["consumers"] + arguments)
   }
 
   private func expect(_ codes: [String]) throws {
@@ -105,7 +90,7 @@ import Testing
     try accept(false)
     try insert("c")
     try eventually("attempts fail") { try value("coalesce(max(attempts), 0)") >= "4" }
-    let listed = try Tools.run("quake-admin", ["consumers", "--json"] + database.option)
+    let listed = try database.run("quake-admin", ["consumers", "--json"])
     let line = try JSONLine(try #require(listed.lines.first))
     #expect(line.string("state") == "failing" && line.integer("owed") == 1)
     try accept()
@@ -128,7 +113,7 @@ import Testing
     // A consumer that is removed ends, and the process goes on.
     try consumers("remove", "log", "--yes")
     try process.waitForError("log")
-    try end(process)
+    try process.end()
   }
 
   @Test func theSenderGetsWhatItAskedForOverTheNextConnection() throws {
@@ -147,7 +132,7 @@ import Testing
       try process.waitForError("Trying again until the connection is restored")
     }
     try expect(["a"])
-    try end(process)
+    try process.end()
   }
 
   @Test func aRewindWhileAConsumerCatchesUpLosesNothing() throws {
@@ -166,17 +151,9 @@ import Testing
     // It writes the first page; the rewind comes between two pages, or after the last.
     _ = try waiter()
     let rewind = BackgroundThread { [database] in
-      try Tools.succeed(
-        "quake-admin", ["consumers", "rewind", "log", "--to", "0", "--yes"] + database.option)
+      try database.succeed("quake-admin", ["consumers", "rewind", "log", "--to", "0", "--yes"])
     }
-    try eventually("the rewind waits for the page") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where application_name = 'quake-admin' and wait_event_type = 'Lock'
-           and datname = current_database()
-        """) != "0"
-    }
+    try database.waitForLock(of: "quake-admin")
     try connection.commit()
     try rewind.join()
     try process.waitForError("continues after 0")
@@ -186,7 +163,7 @@ import Testing
       let codes = try delivered.map { try JSONLine($0).string("code") ?? "" }
       return Set(codes).count == 2400
     }
-    try end(process)
+    try process.end()
   }
 
   @Test func whatIsParkedDoesNotFillTheBacklog() throws {
@@ -201,11 +178,11 @@ import Testing
     }
     try insert("e", magnitude: 6)
     try expect(["e"])
-    let listed = try Tools.run("quake-admin", ["consumers"] + database.option)
+    let listed = try database.run("quake-admin", ["consumers"])
     #expect(listed.output.contains("4 messages parked until"), "\(listed.output)")
     // None was parked after a single attempt.
     #expect(try database.value("select min(attempts) >= 2 from quake.delivery") == "t")
-    try end(process)
+    try process.end()
   }
 
   @Test func whatWasToldIsCorrectedBeyondTheLimitOfTheRate() throws {
@@ -221,7 +198,7 @@ import Testing
       delivered == ["opened a 5.0", "updated a 6.0"]
     }
     #expect(try database.value("select held_back from quake.consumer") == "2")
-    try end(process)
+    try process.end()
   }
 
   @Test func aConsumerNamesTheDeliveredTransactionsThatAreLost() throws {
@@ -229,10 +206,10 @@ import Testing
     let process = try start()
     try insert("a")
     try expect(["a"])
-    try end(process)
+    try process.end()
     // As if another transaction had been delivered, and the database restored to before.
     let file = folder.path + "/witness"
-    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let text = try contents(of: file)
     let token = try database.value("select quake.latest_token()")
     #expect(text.contains("delivered \(token)\n"), "\(text)")
     try text.replacing("delivered \(token)\n", with: "delivered \(token) 999.0badcafe\n")
@@ -244,8 +221,8 @@ import Testing
     try expect(["a", "b"])
     #expect(
       try database.value("select error like '%999.0badcafe' from quake.consumer") == "t")
-    try end(next)
-    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("999.0badcafe") == false)
+    try next.end()
+    #expect(try contents(of: file).contains("999.0badcafe") == false)
   }
 
   @Test func aHeaderFileMayEndItsLinesAsWindowsDoes() throws {
@@ -259,7 +236,7 @@ import Testing
     }
     let request = try #require(server.requests.first)
     #expect(request.headers["authorization"] == "Bearer x" && request.headers["x-key"] == "y")
-    try end(process)
+    try process.end()
   }
 
   @Test func aClockThatIsPutBackHoldsNothingUp() throws {
@@ -268,7 +245,7 @@ import Testing
     try eventually("an attempt has failed") {
       try value("coalesce(max(attempts), 0)") >= "1"
     }
-    try end(process)
+    try process.end()
     // As if the server's clock had been a year ahead.
     try database.psql(
       """
@@ -284,7 +261,7 @@ import Testing
     }
     #expect(try database.value("select rate between 2 and 5 from quake.consumer") == "t")
     try consumers("list")
-    try end(next)
+    try next.end()
   }
 
   @Test func aWitnessThatCannotBeWrittenEndsNothing() throws {
@@ -294,7 +271,7 @@ import Testing
     func waitForWitness() throws {
       let token = try database.value("select quake.latest_token()")
       try eventually("the witness has \(token)") {
-        (try? String(contentsOfFile: file, encoding: .utf8))?.contains(token) == true
+        (try? contents(of: file))?.contains(token) == true
       }
     }
     try insert("a")
@@ -308,6 +285,6 @@ import Testing
     try expect(["a", "b", "c"])
     try FileManager.default.removeItem(atPath: file)
     try waitForWitness()
-    try end(process)
+    try process.end()
   }
 }

@@ -57,7 +57,7 @@ import Testing
   }
 
   private func run(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["consumers"] + arguments + database.option)
+    try database.run("quake-admin", ["consumers"] + arguments)
   }
 
   private func json(_ name: String) throws -> JSONLine {
@@ -73,8 +73,8 @@ import Testing
   @discardableResult
   private func change(_ name: String, _ arguments: String...) throws -> ToolProcess.Outcome {
     let before = try changedAt(name)
-    let outcome = try Tools.run("quake-admin", ["consumers"] + arguments + database.option)
-    #expect(outcome.status == 0, "\(arguments): \(outcome.errors)")
+    let outcome = try database.run("quake-admin", ["consumers"] + arguments).expect(
+      0, with: arguments)
     #expect(try changedAt(name) != before, "\(arguments)")
     return outcome
   }
@@ -106,30 +106,26 @@ import Testing
     #expect(try #require(line.double("lag_seconds")) >= 7200)
     // Twelve an hour an hour ago, and none since.
     #expect(abs(try #require(line.double("messages_per_hour")) - 12 / M_E) < 0.1)
-    let table = try run().output
-    for words in [
-      "pager     failing       2", "changes to webhook https://hooks.example.org",
-      "HTTP status 500",
-    ] { #expect(table.contains(words), "\(words) in \(table)") }
+    try run().expect(
+      0, printing: "pager     failing       2", "changes to webhook https://hooks.example.org",
+      "HTTP status 500")
   }
 
   @Test func aConsumerIsShownWithTheMessagesThatItOwes() throws {
     try add("pager", seenAgo: "3 h")
     try owe("pager", transaction: 2)
     try owe("pager", transaction: 3, parked: true)
-    let shown = try run("show", "pager")
-    for words in [
-      "no process runs it", "\(tokens[2])-0 (change): parked 1m 0", "9 attempts failed",
-      "HTTP status 500", "M 5.0 of us3", "\(tokens[1])-0 (change): owed, made 2h",
-    ] { #expect(shown.output.contains(words), "\(words) in \(shown.output)") }
+    try run("show", "pager").expect(
+      0, printing: "no process runs it", "\(tokens[2])-0 (change): parked 1m 0",
+      "9 attempts failed",
+      "HTTP status 500", "M 5.0 of us3", "\(tokens[1])-0 (change): owed, made 2h")
     #expect(try run("show", "pager", "--limit", "1").output.contains("and 1 message more"))
     let messages = try #require(json("pager").objects("messages"))
     #expect(messages.map { $0.string("id") } == ["\(tokens[2])-0", "\(tokens[1])-0"])
     #expect(messages[0].string("text") == "M 5.0 of us3")
     #expect(messages[0].string("reason") == "HTTP status 500")
     #expect(try json("pager").string("state") == "not running")
-    let unknown = try run("show", "pagr")
-    #expect(unknown.status == 1 && unknown.errors.contains("Did you mean \"pager\"?"))
+    try run("show", "pagr").expect(1, "Did you mean \"pager\"?")
   }
 
   // MARK: - Changing
@@ -171,8 +167,7 @@ import Testing
     #expect(try json("pager").string("token") == "0")
     let ahead = try change("pager", "rewind", "pager", "--to", tokens[5], "--yes")
     #expect(ahead.errors.contains("it leaves out 6 transactions"), "\(ahead.errors)")
-    let wrong = try run("rewind", "pager", "--to", "3.00000000", "--yes")
-    #expect(wrong.status == 65 && wrong.errors.contains("diverged"), "\(wrong.errors)")
+    try run("rewind", "pager", "--to", "3.00000000", "--yes").expect(65, "diverged")
   }
 
   @Test func parkedMessagesAreTriedAgainOrDiscarded() throws {
@@ -193,9 +188,7 @@ import Testing
     #expect(try change("pager", "retry", "pager").errors.contains("tries 2 messages again now"))
     #expect(
       try database.value("select count(*) from quake.delivery where due_at is not null") == "0")
-    let unknown = try run("retry", "pager", "\(tokens[0])-0", "9.00000000-0")
-    #expect(
-      unknown.status == 1 && unknown.errors.contains("only 1 of these 2"), "\(unknown.errors)")
+    try run("retry", "pager", "\(tokens[0])-0", "9.00000000-0").expect(1, "only 1 of these 2")
 
     try database.psql("update quake.delivery set parked_at = now() where id like '\(tokens[0])%';")
     #expect(try run("discard", "pager").status == 64)
@@ -214,14 +207,6 @@ import Testing
     func lock(_ name: String, _ connection: Connection) throws {
       try connection.run("select from quake.consumer where name = '\(name)' for update")
     }
-    func waits(_ application: String) throws -> Bool {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where application_name = '\(application)' and wait_event_type = 'Lock'
-           and datname = current_database()
-        """) == "1"
-    }
     let first = try database.connect()
     try first.begin()
     try lock("b", first)
@@ -238,15 +223,14 @@ import Testing
       try other.commit()
     }
     try hasLocked.require("the other one has its lock")
-    let command = try Tools.start(
-      "quake-admin", ["consumers", "pause", "a", "b", "c", "--verbose"] + database.option)
-    try eventually("the command has the first lock") { try waits("quake-admin") }
+    let command = try database.start(
+      "quake-admin", ["consumers", "pause", "a", "b", "c", "--verbose"])
+    try database.waitForLock(of: "quake-admin")
     mayWait.happen()
-    try eventually("the other one waits for it") { try waits("other") }
+    try database.waitForLock(of: "other")
     try first.commit()
     try other.join()
-    let outcome = try command.exit()
-    #expect(outcome.status == 0 && outcome.errors.contains("trying again: deadlock detected"))
+    let outcome = try command.exit().expect(0, "trying again: deadlock detected")
     #expect(
       try database.value("select count(paused_at) from quake.consumer") == "3", "\(outcome.errors)")
   }
@@ -254,10 +238,9 @@ import Testing
   @Test func aRemovedConsumerLeavesNothing() throws {
     try add("pager", isAlerting: true)
     try owe("pager", transaction: 1)
-    let listed = try Tools.run("quake-admin", ["watchers", "--json"] + database.option)
+    let listed = try database.run("quake-admin", ["watchers", "--json"])
     #expect(try JSONLine(try #require(listed.lines.first)).bool("consumer") == true)
-    #expect(
-      try Tools.run("quake-admin", ["watchers"] + database.option).output.contains("  consumer\n"))
+    #expect(try database.run("quake-admin", ["watchers"]).output.contains("  consumer\n"))
     #expect(try run("remove", "pager").status == 64)
     #expect(try run("remove", "pager", "--yes").errors.contains("removed consumer pager"))
     for table in ["watcher", "consumer", "delivery"] {
@@ -270,10 +253,10 @@ import Testing
 
   @Test func statusAndDoctorNameTheProblemsOfConsumers() throws {
     func status(_ arguments: String...) throws -> ToolProcess.Outcome {
-      try Tools.run("quake-admin", ["status"] + arguments + database.option)
+      try database.run("quake-admin", ["status"] + arguments)
     }
     func check() throws -> JSONLine {
-      let lines = try Tools.run("quake-admin", ["doctor", "--json"] + database.option).lines
+      let lines = try database.run("quake-admin", ["doctor", "--json"]).lines
       return try #require(
         try lines.map { try JSONLine($0) }.first { $0.string("check") == "consumers" })
     }
@@ -285,24 +268,18 @@ import Testing
     try add("pager", seenAgo: "2 h")
     try owe("pager", transaction: 1)
     try owe("pager", transaction: 2, parked: true)
-    let problems = try status()
-    #expect(problems.status == 1)
-    for words in [
-      "no process has run consumer pager for 2h", "consumer pager has parked 1 message",
+    try status().expect(
+      1, "no process has run consumer pager for 2h", "consumer pager has parked 1 message",
       "consumer pager owes 1 message, the oldest for 2h",
-    ] { #expect(problems.errors.contains(words), "\(words) in \(problems.errors)") }
-    #expect(
-      problems.output.contains(
-        "consumers           1 running, 1 not running; 1 message owed, 1 parked;"),
-      "\(problems.output)")
+      printing: "consumers           1 running, 1 not running; 1 message owed, 1 parked;")
     #expect(try check().string("state") == "problem")
     try add("map", seenAgo: "2 h", sink: "program map 1.0")
     #expect(try status().errors.contains("Start program \"map 1.0\"."))
     try database.psql("delete from quake.watcher where name = 'map'")
     // A pause is meant; but messages that are parked stay a problem.
     try change("pager", "pause", "pager")
-    let paused = try status()
-    #expect(paused.status == 1 && !paused.errors.contains("no process has run"), "\(paused.errors)")
+    let paused = try status().expect(1)
+    #expect(!paused.errors.contains("no process has run"), "\(paused.errors)")
     try change("pager", "discard", "pager", "--yes")
     #expect(try status().status == 0)
     #expect(try check().string("state") == "warning")

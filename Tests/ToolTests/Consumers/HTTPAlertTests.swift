@@ -33,7 +33,7 @@ import Testing
   private func make(_ server: ServerProcess, _ parameters: String = "") throws {
     let answer = try post(server, "duty?alert=true&min-magnitude=4.5\(parameters)")
     try #require(answer.status == 200, "\(answer.status) \(answer.text)")
-    let json = try #require(try answer.json() as? [String: Any])
+    let json = try answer.object()
     #expect(json["alert"] as? Bool == true)
   }
 
@@ -131,17 +131,16 @@ import Testing
     try store("a", 5)
     let told = try alerts(server)
     try acknowledge(server, String(told[0].split(separator: " ")[2]))
-    let listed = try Tools.succeed("quake-admin", ["consumers", "--json"] + database.option)
+    let listed = try database.succeed("quake-admin", ["consumers", "--json"])
     let line = try JSONLine(try #require(listed.lines.first))
     #expect(line.string("name") == "ann/duty" && line.bool("alert") == true)
     #expect(line.integer("delivered") == 1 && line.integer("owed") == 0)
     try store("a", 6)
-    let dry = try Tools.run(
-      "quake-admin",
-      ["history", "purge", "--dry-run", "--before", try token()] + database.option)
+    let dry = try database.run(
+      "quake-admin", ["history", "purge", "--dry-run", "--before", try token()])
     #expect(dry.output.contains("watcher \"ann/duty\" holds"), "\(dry.output)\(dry.errors)")
-    try Tools.succeed(
-      "quake-admin", ["consumers", "rewind", "ann/duty", "--to", start, "--yes"] + database.option)
+    try database.succeed(
+      "quake-admin", ["consumers", "rewind", "ann/duty", "--to", start, "--yes"])
     let again = try alerts(server, "wait=60&limit=2")
     #expect(again.first == told.first && again.count == 2)
     try server.stop()
@@ -163,12 +162,10 @@ import Testing
     try store("a", 5)
     #expect(try JSONLine(first.line()).string("code") == "a")
     let second = try startWatch(server, ["--json"])
-    let outcome = try first.exit()
-    #expect(outcome.status == 75 && outcome.output.isEmpty, "\(outcome.errors)")
+    try first.exit().expectFailure(75)
     try store("b", 5)
     #expect(try JSONLine(second.line()).string("code") == "b")
-    second.signal(SIGTERM)
-    #expect(try second.exit().status == 0)
+    try second.end()
     try server.stop()
   }
 
@@ -176,14 +173,11 @@ import Testing
   func aWatchThatBeginsWhileItsConsumerIsPausedWaits(parameters: String) throws {
     let server = try serve()
     try #require(try post(server, "duty\(parameters)").status == 200)
-    try Tools.succeed("quake-admin", ["consumers", "pause", "ann/duty"] + database.option)
-    let once = try startWatch(server, ["--no-follow"]).exit()
-    #expect(once.status == 69 && once.errors.contains("paused"), "\(once.errors)")
+    try database.succeed("quake-admin", ["consumers", "pause", "ann/duty"])
+    try startWatch(server, ["--no-follow"]).exit().expect(69, "paused")
     let watch = try startWatch(server)
     try watch.waitForError("paused")
-    watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try watch.end()
     try server.stop()
   }
 
@@ -201,12 +195,9 @@ import Testing
     let server = try serve()
     try make(server)
     try store("a", 5)
-    try Tools.succeed(
-      "quake-admin",
-      ["history", "purge", "--before", "0s", "--hold-limit", "0s", "--yes"] + database.option)
-    let outcome = try startWatch(server).exit()
-    #expect(outcome.status == 65 && outcome.output.isEmpty, "\(outcome.errors)")
-    #expect(outcome.errors.contains("quake-admin consumers rewind"), "\(outcome.errors)")
+    try database.succeed(
+      "quake-admin", ["history", "purge", "--before", "0s", "--hold-limit", "0s", "--yes"])
+    let outcome = try startWatch(server).exit().expectFailure(65, "quake-admin consumers rewind")
     #expect(!outcome.errors.contains("--snapshot"), "\(outcome.errors)")
     try server.stop()
   }
@@ -221,13 +212,10 @@ import Testing
     let a = "\(try token())-0"
     try store("a", 6)
     try store("a", 7)
-    let first = try watch("--json", "--limit", "1")
-    #expect(first.status == 0, "\(first.errors)")
+    let first = try watch("--json", "--limit", "1").expect(0)
     #expect(try first.lines.map { try JSONLine($0).string("id") } == ["\(a)-1"])
     // What a command does not handle comes again.
-    let failed = try watch("--exec", "exit 3")
-    #expect(
-      failed.status == 1 && failed.errors.contains("exited with status 3"), "\(failed.errors)")
+    try watch("--exec", "exit 3").expect(1, "exited with status 3")
     let second = try watch(
       "--limit", "1", "--exec",
       "echo $QUAKE_ID $QUAKE_ALERT $QUAKE_OLD_MAGNITUDE $QUAKE_MAGNITUDE; echo $QUAKE_AT; cat")
@@ -238,8 +226,7 @@ import Testing
     #expect(
       rest.lines.count == 1 && rest.output.hasPrefix("M 7.0, was 6.0: here, "), "\(rest.output)")
     #expect(try watch("--no-follow").output.isEmpty)
-    let refused = try watch("--min-magnitude", "6")
-    #expect(refused.status == 64 && refused.errors.contains("--min-magnitude is for changes"))
+    try watch("--min-magnitude", "6").expect(64, "--min-magnitude is for changes")
     try server.stop()
   }
 
@@ -257,12 +244,9 @@ import Testing
       ("log/ack?cursor=\(last)-2", 400, "has 2 changes"),
       ("duty/ack?cursor=\(last)", 400, "must be the id"),
       ("duty/ack?cursor=\(last)-0-x", 400, "must be the id"),
-    ] {
-      let answer = try post(server, target)
-      #expect(answer.status == status && answer.text.contains(words), "\(target): \(answer.text)")
-    }
-    let filtered = try server.get("/v1/consumers/duty/changes?min-magnitude=5", Self.key)
-    #expect(filtered.status == 400 && filtered.text.contains("min-magnitude"), "\(filtered.text)")
+    ] { try post(server, target).expect(status, words, with: target) }
+    try server.get("/v1/consumers/duty/changes?min-magnitude=5", Self.key).expect(
+      400, "min-magnitude")
     // Another rule replaces the first; without one it stays.
     #expect(try post(server, "duty?alert=true&min-magnitude=6").status == 200)
     #expect(try post(server, "duty").status == 200)

@@ -35,7 +35,7 @@ import Testing
 
   private func member(_ name: String, _ answer: RawConnection.Answer) throws -> String? {
     try #require(answer.status == 200, "\(answer.status) \(answer.text)")
-    return try #require(try answer.json() as? [String: Any])[name] as? String
+    return try answer.object()[name] as? String
   }
 
   /// Posts, and returns the cursor that the answer has.
@@ -93,38 +93,36 @@ import Testing
     let server = try serve()
     _ = try post(server, "pager?session=one&from=0")
     _ = try post(server, "pager/ack?session=one&cursor=\(tokens[1])")
-    let listed = try Tools.run("quake-admin", ["consumers", "--json"] + database.option)
+    let listed = try database.run("quake-admin", ["consumers", "--json"])
     let line = try JSONLine(try #require(listed.lines.first, "\(listed.errors)"))
     #expect(line.string("name") == "ann/pager" && line.string("token") == tokens[1])
     #expect(line.string("state") == "running" && line.integer("tokens_behind") == 1)
     // It holds a purge back.
-    let dry = try Tools.run(
-      "quake-admin",
-      ["history", "purge", "--dry-run", "--before", tokens[2]] + database.option)
+    let dry = try database.run(
+      "quake-admin", ["history", "purge", "--dry-run", "--before", tokens[2]])
     #expect(dry.output.contains("watcher \"ann/pager\" holds"), "\(dry.output)\(dry.errors)")
 
-    try Tools.succeed("quake-admin", ["consumers", "pause", "ann/pager"] + database.option)
-    let paused = try server.get("/v1/consumers/pager/changes", Self.key("ann"))
-    #expect(paused.status == 503 && paused.headers["retry-after"] != nil, "\(paused.text)")
+    try database.succeed("quake-admin", ["consumers", "pause", "ann/pager"])
+    let paused = try server.get("/v1/consumers/pager/changes", Self.key("ann")).expect(503)
+    #expect(paused.headers["retry-after"] != nil, "\(paused.text)")
     let state = try server.request(
       "POST", "/v1/consumers/pager/ack?session=one", Self.key("ann"))
     // The refused stream has not taken the consumer.
     #expect(try member("paused_at", state) != nil)
-    try Tools.succeed("quake-admin", ["consumers", "resume", "ann/pager"] + database.option)
+    try database.succeed("quake-admin", ["consumers", "resume", "ann/pager"])
 
     // After a rewind, what a client has handled before does not move it forward again.
-    try Tools.succeed(
-      "quake-admin",
-      ["consumers", "rewind", "ann/pager", "--to", tokens[0], "--yes"] + database.option)
-    let late = try server.request(
-      "POST", "/v1/consumers/pager/ack?session=one&cursor=\(tokens[2])", Self.key("ann"))
-    #expect(late.status == 409, "\(late.status) \(late.text)")
+    try database.succeed(
+      "quake-admin", ["consumers", "rewind", "ann/pager", "--to", tokens[0], "--yes"])
+    try server.request(
+      "POST", "/v1/consumers/pager/ack?session=one&cursor=\(tokens[2])", Self.key("ann")
+    ).expect(409)
     #expect(try codes(server, "pager/changes?wait=10&session=one") == ["b", "c"])
     // Another client takes it over.
     #expect(try codes(server, "pager/changes?wait=10&session=two") == ["b", "c"])
-    let lost = try server.request(
-      "POST", "/v1/consumers/pager/ack?session=one&cursor=\(tokens[1])", Self.key("ann"))
-    #expect(lost.status == 409)
+    try server.request(
+      "POST", "/v1/consumers/pager/ack?session=one&cursor=\(tokens[1])", Self.key("ann")
+    ).expect(409)
     #expect(try post(server, "pager/ack?session=two&cursor=\(tokens[1])") == tokens[1])
     try server.stop()
   }
@@ -134,16 +132,15 @@ import Testing
     _ = try post(server, "pager")
     try server.stop()
     try database.psql("update quake.watcher set seen_at = now() - interval '2 h';")
-    let status = try Tools.run("quake-admin", ["status"] + database.option)
+    let status = try database.run("quake-admin", ["status"])
     #expect(
       status.errors.contains("the client of consumer ann/pager has acknowledged nothing for 2h"))
     #expect(status.errors.contains("Start its client.") && !status.errors.contains("quake-watch"))
-    try Tools.succeed("quake-admin", ["consumers", "pause", "ann/pager"] + database.option)
-    let resumed = try Tools.run(
-      "quake-admin", ["consumers", "resume", "ann/pager"] + database.option)
+    try database.succeed("quake-admin", ["consumers", "pause", "ann/pager"])
+    let resumed = try database.run("quake-admin", ["consumers", "resume", "ann/pager"])
     #expect(
       resumed.errors.contains("no client follows consumer \"ann/pager\""), "\(resumed.errors)")
-    let shown = try Tools.run("quake-admin", ["consumers", "show", "ann/pager"] + database.option)
+    let shown = try database.run("quake-admin", ["consumers", "show", "ann/pager"])
     #expect(shown.output.contains("no client follows it"), "\(shown.output)")
   }
 
@@ -153,10 +150,8 @@ import Testing
     let server = try serve()
     #expect(try post(server, "pager?from=0") == "0")
     #expect(try member("cursor", server.get("/v1/consumers/pager", Self.key("bob"))) == nil)
-    let foreign = try server.get("/v1/consumers/pager/changes?wait=0", Self.key("bob"))
-    #expect(foreign.status == 404, "\(foreign.text)")
-    let none = try server.request("POST", "/v1/consumers/other/ack", Self.key("ann"))
-    #expect(none.status == 404)
+    try server.get("/v1/consumers/pager/changes?wait=0", Self.key("bob")).expect(404)
+    try server.request("POST", "/v1/consumers/other/ack", Self.key("ann")).expect(404)
     for (headers, status) in [([:], 401), (["Authorization": "Bearer wrong"], 401)] {
       #expect(try server.get("/v1/consumers/pager", headers).status == status)
       #expect(
@@ -166,8 +161,8 @@ import Testing
       ("a%2Fb", 400), (String(repeating: "x", count: 65), 400), ("pager/ack?cursor=x", 400),
       ("pager/ack?cursor=99.00000000", 404), ("pager/ack?after=0", 400),
     ] {
-      let answer = try server.request("POST", "/v1/consumers/\(target)", Self.key("ann"))
-      #expect(answer.status == status, "\(target): \(answer.status) \(answer.text)")
+      try server.request("POST", "/v1/consumers/\(target)", Self.key("ann")).expect(
+        status, with: target)
     }
     #expect(
       try server.get("/v1/consumers/pager/changes?after=0", Self.key("ann")).status == 400)
@@ -177,15 +172,12 @@ import Testing
       insert into quake.watcher (name, token) values ('ann/own', 0);
       insert into quake.consumer (name, sink) values ('ann/own', 'webhook');
       """)
-    let own = try server.request("POST", "/v1/consumers/own", Self.key("ann"))
-    #expect(own.status == 409 && own.text.contains("another watcher"), "\(own.text)")
+    try server.request("POST", "/v1/consumers/own", Self.key("ann")).expect(409, "another watcher")
     for number in 1...19 { _ = try post(server, "n\(number)") }
-    let many = try server.request("POST", "/v1/consumers/n20", Self.key("ann"))
-    #expect(many.status == 409 && many.text.contains("has 20 consumers"), "\(many.text)")
+    try server.request("POST", "/v1/consumers/n20", Self.key("ann")).expect(409, "has 20 consumers")
     #expect(try post(server, "pager", as: "bob") == tokens[2])
     // Strangers learn nothing of consumers from the status.
-    let status = try server.get("/v1/status")
-    #expect(status.status == 200 && status.text.contains("\"consumers\":null"))
+    let status = try server.get("/v1/status").expect(200, "\"consumers\":null")
     #expect(!status.text.contains("consumer ann"), "\(status.text)")
     try server.stop()
     // A server without tokens.
@@ -215,16 +207,14 @@ import Testing
 
   @Test func aNamedWatchGoesOnAtAnotherMachine() throws {
     let server = try serve()
-    let first = try watch(server, "here", "--no-follow", "--limit", "2").exit()
-    #expect(first.status == 0, "\(first.errors)")
+    let first = try watch(server, "here", "--no-follow", "--limit", "2").exit().expect(0)
     #expect(try codes(first) == ["a", "b"])
     // Without the witness of the first.
     #expect(try codes(watch(server, "there", "--no-follow").exit()) == ["c"])
     #expect(try codes(watch(server, "here", "--no-follow").exit()).isEmpty)
     // A rewind counts although the witness is ahead.
-    try Tools.succeed(
-      "quake-admin",
-      ["consumers", "rewind", "ann/pager", "--to", tokens[1], "--yes"] + database.option)
+    try database.succeed(
+      "quake-admin", ["consumers", "rewind", "ann/pager", "--to", tokens[1], "--yes"])
     #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c"])
     try server.stop()
   }
@@ -237,13 +227,10 @@ import Testing
     try eventually("all is acknowledged") {
       try database.value("select token from quake.watcher_lag where name = 'ann/pager'") == last
     }
-    try Tools.succeed(
-      "quake-admin",
-      ["consumers", "rewind", "ann/pager", "--to", tokens[1], "--yes"] + database.option)
+    try database.succeed(
+      "quake-admin", ["consumers", "rewind", "ann/pager", "--to", tokens[1], "--yes"])
     try database.psql("insert into quake.quake (code, time) values ('d', now());")
-    let ended = try running.exit()
-    #expect(ended.status == 75, "\(ended.errors)")
-    #expect(ended.errors.contains("does not take the cursor of consumer \"pager\""))
+    try running.exit().expect(75, "does not take the cursor of consumer \"pager\"")
     #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c", "d"])
     try server.stop()
   }
@@ -256,8 +243,8 @@ import Testing
       let outcome = try Tools.run(
         "quake-watch",
         ["--url", server.url, "--header-file", headers, "--name", "pager", "--json", "--no-follow"]
-          + ["--from-start"], environment: ["XDG_STATE_HOME": folder.path + "/state-" + name])
-      #expect(outcome.status == status, "\(outcome.errors)")
+          + ["--from-start"], environment: ["XDG_STATE_HOME": folder.path + "/state-" + name]
+      ).expect(status)
       #expect(outcome.output.isEmpty == (status != 0))
     }
     try server.stop()
@@ -266,8 +253,8 @@ import Testing
   @Test func aWatchWithoutTheTokenKeepsItsWitness() throws {
     let server = try ServerProcess(database)
     try server.waitUntilReady()
-    let first = try watch(server, "here", "--no-follow", "--limit", "2", "--verbose").exit()
-    #expect(first.status == 0 && first.errors.contains("in the witness alone"), "\(first.errors)")
+    try watch(server, "here", "--no-follow", "--limit", "2", "--verbose").exit().expect(
+      0, "in the witness alone")
     #expect(try codes(watch(server, "here", "--no-follow").exit()) == ["c"])
     #expect(try database.count("quake.watcher") == 0)
     try server.stop()

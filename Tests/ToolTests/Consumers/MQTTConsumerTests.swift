@@ -3,21 +3,17 @@ import TestSupport
 import Testing
 
 /// A consumer of `quake-watch run` whose messages go to mosquitto.
-@Suite struct MQTTConsumerTests {
-  private let scene: ExecScene
-
-  init() throws { scene = try ExecScene() }
-
+@Suite final class MQTTConsumerTests: ExecSuite {
   private func run(_ lines: String...) throws -> ToolProcess {
-    let file = try scene.folder.write(
+    let file = try folder.write(
       "watch.conf", (["[consumer home]", "from = start"] + lines).joined(separator: "\n") + "\n")
-    return try Tools.start(
-      "quake-watch", ["run", "--config", file] + scene.database.option,
-      environment: ["XDG_STATE_HOME": scene.folder.path], folder: scene.folder.path)
+    return try database.start(
+      "quake-watch", ["run", "--config", file], environment: ["XDG_STATE_HOME": folder.path],
+      folder: folder.path)
   }
 
   private func insert(_ code: String, magnitude: Double) throws {
-    try scene.database.psql(
+    try database.psql(
       """
       insert into quake.quake (code, time, magnitude, depth, latitude, longitude, place)
         values ('\(code)', now() - interval '1 min', \(magnitude), 10, 38.1, 20.6, 'a/b + c#');
@@ -44,7 +40,7 @@ import Testing
     let conversation = try #require(opened.message.string("conversation"))
     #expect(opened.topic == "quake/\(conversation)")
 
-    try scene.database.psql("update quake.quake set magnitude = 6.6;")
+    try database.psql("update quake.quake set magnitude = 6.6;")
     let updated = try next(client)
     #expect(updated.topic == opened.topic && updated.message.string("alert") == "updated")
     #expect(try broker.retained("quake/+") == ["\(opened.topic) \(updated.message.text)"])
@@ -52,7 +48,7 @@ import Testing
     #expect(try JSONLine(String(sensor.dropFirst(18))).double("magnitude") == 6.6)
     #expect(try broker.retained("homeassistant/#").count == 1)
 
-    try scene.database.psql("delete from quake.quake;")
+    try database.psql("delete from quake.quake;")
     let retracted = try next(client)
     #expect(retracted.topic == opened.topic && retracted.message.string("alert") == "retracted")
     try eventually("the broker has forgotten the earthquake") {
@@ -68,9 +64,7 @@ import Testing
     ("output = stdout\nqos = 1", "key 'qos' is for consumers with a broker (mqtt)"),
   ])
   func aMistakeIsFoundBeforeAnythingIsDone(lines: String, message: String) throws {
-    let outcome = try run(lines).exit()
-    #expect(outcome.status == 64, "\(outcome.errors)")
-    #expect(outcome.errors.contains(message), "\(outcome.errors)")
+    let outcome = try run(lines).exit().expect(64, message)
     #expect(!outcome.errors.contains("secret"))
   }
 }

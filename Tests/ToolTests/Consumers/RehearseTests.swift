@@ -19,8 +19,7 @@ import Testing
     let folder = try TemporaryFolder()
     let file = folder.path + "/consumers.conf"
     try configuration.write(toFile: file, atomically: true, encoding: .utf8)
-    return try Tools.succeed(
-      "quake-watch", ["rehearse", "--config", file] + arguments + database.option)
+    return try database.succeed("quake-watch", ["rehearse", "--config", file] + arguments)
   }
 
   /// Stores an event whose origin time is some minutes before now.
@@ -101,8 +100,7 @@ import Testing
     try store("us2", 5)
     try store("us1", 6)
     let newest = try #require(try database.column("select quake.latest_token()").first)
-    try Tools.succeed(
-      "quake-admin", ["history", "purge", "--yes", "--before", newest] + database.option)
+    try database.succeed("quake-admin", ["history", "purge", "--yes", "--before", newest])
     try store("us3", 5)
     let lines = try rehearse(
       "[consumer a]\nalert = true\nmin-magnitude = 4\noutput = stdout\n", "--last", "365d",
@@ -131,8 +129,7 @@ import Testing
         ]
         : []))
   func onRealDaysNoEarthquakeOpensTwice(_ name: String) throws {
-    try Tools.succeed(
-      "quake-ingest", ["replay", "\(Feeds.realFolder)/replay/\(name)"] + database.option)
+    try database.succeed("quake-ingest", ["replay", "\(Feeds.realFolder)/replay/\(name)"])
     let codes = try database.column(Self.strong)
     // Counted by hand in the files: 41 ids have a magnitude of 4.5 and more in one of them.
     if name.hasSuffix("myanmar") { #expect(codes.count == 41) }

@@ -97,12 +97,12 @@ struct WebhookFailureTests {
   func theCertificateIsVerified() throws {
     let folder = try TemporaryFolder()
     let (file, key) = (folder.path + "/certificate", folder.path + "/key")
-    let made = try Tools.shell(
+    try Tools.shell(
       """
       openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
       -addext subjectAltName=IP:127.0.0.1 -keyout '\(key)' -out '\(file)'
-      """)
-    try #require(made.status == 0)
+      """
+    ).requireSuccess()
     let receiver = try Receiver(certificate: (file, key))
     var plan = WebhookPlan(try ReceiverURL(receiver.url("/ok")))
     let failure = try failure(plan)

@@ -28,7 +28,7 @@ struct ComposeTests {
     // An exact version, which no later release replaces.
     let image = try #require(try compose.service("postgres").string("image"))
     #expect(try #/postgres:\d+\.\d+-.+/#.wholeMatch(in: image) != nil, "\(image)")
-    let docker = try String(contentsOfFile: Tools.package + "/Dockerfile", encoding: .utf8)
+    let docker = try contents(of: Tools.package + "/Dockerfile")
     #expect(docker.contains(#/ARG DEBIAN_VERSION=\d+\.\d+\n/#))
     // It is made from the tarball, so nothing is compiled.
     let images = docker.split(separator: "\n").filter { $0.hasPrefix("FROM ") }
@@ -61,7 +61,7 @@ struct ComposeTests {
   @Test(.enabled(if: geteuid() == 0, "only root becomes another user"))
   func theSecretsBelongToTheUserIdOfTheEnvironmentFile() throws {
     let folder = try TemporaryFolder()
-    let outcome = try Tools.shell(
+    try Tools.shell(
       """
       chmod 755 .; mkdir deploy; cp '\(Tools.package)/deploy/compose-secrets.sh' deploy/
       printf 'FEED=simulated' > .env; chown -R nobody . .env
@@ -71,8 +71,8 @@ struct ComposeTests {
       grep -x 'FEED=simulated' .env
       grep -x "QUAKE_UID=$(id -u nobody)" .env
       test "$(stat -c %u deploy/secrets/* | sort -u)" = "$(id -u nobody)"
-      """, folder: folder.path)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+      """, folder: folder.path
+    ).expect(0)
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root makes a mount namespace"))
@@ -85,10 +85,7 @@ struct ComposeTests {
     #expect(writes.lines == ["10001"], "\(writes.output)\(writes.errors)")
 
     // The service may run again and again.
-    for _ in 0..<2 {
-      let migrate = try scene.run("migrate")
-      #expect(migrate.status == 0, "\(migrate.errors)")
-    }
+    for _ in 0..<2 { try scene.run("migrate").expect(0) }
     #expect(
       try scene.admin.table(
         "select rolname from pg_authid where rolpassword is not null and rolname like 'quake\\_%' order by 1"
@@ -104,16 +101,12 @@ struct ComposeTests {
       let mebibytes = try #require(Int(limit.dropLast()))
       #expect(try ProcessMemory.peak(of: process.pid) < mebibytes * 1024, "\(service)")
       process.signal(SIGTERM)
-      let outcome = try process.exit()
-      #expect(outcome.status == 0, "\(outcome.errors)")
-      #expect(outcome.output.isEmpty)
+      try process.exit().expect(0, output: "")
     }
     let serve = try scene.start(
       "serve", command: ["quake-serve", "--listen", "127.0.0.1:0"])
     try serve.waitForError("serving on http://")
-    serve.signal(SIGTERM)
-    let ended = try serve.exit()
-    #expect(ended.status == 0, "\(ended.errors)")
+    try serve.end()
     // The cursor is in the database, from which a new container continues.
     #expect(
       try scene.admin.table(
@@ -121,8 +114,7 @@ struct ComposeTests {
         == ["compose|1|quake_writer"])
     // A wrong password is refused.
     try scene.setPassword("writer", "wrong")
-    let refused = try scene.run("ingest", feed: feed.url)
-    #expect(refused.status == 69, "\(refused.status) \(refused.errors)")
+    try scene.run("ingest", feed: feed.url).expect(69)
   }
 }
 
@@ -155,7 +147,7 @@ private final class ComposeScene {
     try server.start()
     admin = try Connection(ConnectionSettings(server.conninfo, applicationName: "tests"))
     // As in the image: a superuser with a password, and no connection without one.
-    let password = try String(contentsOfFile: secrets + "/postgres_password", encoding: .utf8)
+    let password = try contents(of: secrets + "/postgres_password")
     try admin.run(
       "alter role quake password '\(password.trimmingCharacters(in: .whitespacesAndNewlines))'")
     try "local all all scram-sha-256\n".write(
@@ -164,7 +156,7 @@ private final class ComposeScene {
     _ = chmod(socket, 0o755)
     for name in ["superuser", "writer", "watcher", "reader"] {
       let path = "\(secrets)/\(name)_passfile"
-      let line = try String(contentsOfFile: path, encoding: .utf8)
+      let line = try contents(of: path)
       // Overwritten in place, so that the file keeps its owner.
       try Self.overwrite(path, line.replacing("postgres:5432", with: "/run/postgresql:*"))
     }

@@ -23,11 +23,10 @@ struct ExamplePackageTests {
 
   /// Builds the examples; returns the folder of the programs.
   private static func build() throws -> String {
-    let build = try ToolProcess(
+    try ToolProcess(
       "/usr/bin/env", ["make", "--no-print-directory", "-C", Tools.package, "build-examples"],
       environment: ProcessInfo.processInfo.environment
-    ).exit(within: .seconds(900))
-    try #require(build.status == 0, "\(build.output)\(build.errors)")
+    ).exit(within: .seconds(900)).requireSuccess()
     return Tools.package + "/.build/examples/release"
   }
 
@@ -45,8 +44,7 @@ struct ExamplePackageTests {
     let path = try Self.programs.get() + "/" + words[0]
     let outcome = try ToolProcess(
       path, ["host=/nonexistent dbname=quake"] + words.dropFirst(), environment: Tools.environment
-    ).exit()
-    #expect(outcome.status == 1, "\(outcome.ending)")
+    ).exit().expect(1)
     #expect(outcome.errors.hasPrefix("\(words[0]): could not connect to"), "\(outcome.errors)")
     #expect(!outcome.errors.contains("Fatal error"))
   }

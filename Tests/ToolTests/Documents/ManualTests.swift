@@ -63,7 +63,7 @@ import Testing
       .filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }.sorted()
     let names = tasks + pages.filter { !tasks.contains($0) }
     return try names.map { name in
-      let text = try String(contentsOfFile: Tools.package + "/" + name, encoding: .utf8)
+      let text = try contents(of: Tools.package + "/" + name)
       return (name, examples(in: text, of: name))
     }
   }
@@ -127,7 +127,7 @@ import Testing
 
   /// The blocks fenced by "```sql".
   private static func sqlExamples(of document: String) throws -> [String] {
-    let text = try String(contentsOfFile: Tools.package + "/docs/" + document, encoding: .utf8)
+    let text = try contents(of: Tools.package + "/docs/" + document)
     return text.components(separatedBy: "```sql\n").dropFirst().map { block in
       block.components(separatedBy: "```")[0]
     }
@@ -158,7 +158,7 @@ import Testing
   }
 
   private static func answers() throws -> [Answer] {
-    let text = try String(contentsOfFile: Tools.package + "/README.md", encoding: .utf8)
+    let text = try contents(of: Tools.package + "/README.md")
     let block = try #require(
       text.components(separatedBy: "<!-- answers -->\n```console\n").last?
         .components(separatedBy: "\n```").first)
@@ -186,9 +186,9 @@ import Testing
     let folder = try TemporaryFolder()
     let environment = ["DATABASE_URL": database.conninfo]
     func run(_ command: String) throws -> String {
-      let outcome = try Tools.shell(command, environment: environment, folder: folder.path)
-      #expect(outcome.status == 0, "\(command): \(outcome.errors)")
-      return outcome.output
+      try Tools.shell(command, environment: environment, folder: folder.path).expect(
+        0, with: command
+      ).output
     }
     _ = try run(
       "quake-ingest simulate --events 2000 --seed 7 --start '2 days ago' -o quakes.geojson")

@@ -36,8 +36,8 @@ import Testing
     let folder = try TemporaryFolder()
     let swift = try Tools.shell(
       "swift package --package-path '\(Tools.package)' --scratch-path '\(folder.path)' dump-package",
-      environment: ["HOME": folder.path], folder: folder.path)
-    try #require(swift.status == 0, "\(swift.errors)")
+      environment: ["HOME": folder.path], folder: folder.path
+    ).requireSuccess()
     let package = try #require(
       JSONSerialization.jsonObject(with: Data(swift.output.utf8)) as? [String: Any])
     var result: [String: Set<String>] = [:]
@@ -76,7 +76,7 @@ import Testing
   @Test func theMapInTheDocumentMatchesThePackage() throws {
     let map = try Self.map(of: Self.dependencies.get())
     let path = Tools.package + "/ARCHITECTURE.md"
-    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let text = try contents(of: path)
     let first = try #require(text.range(of: Self.begin))
     let last = try #require(text.range(of: Self.end))
     let written = text.replacingCharacters(
@@ -117,7 +117,7 @@ import Testing
       guard let folder = try folder(of: module) else { continue }
       var imported: Set<String> = []
       for file in try swiftFiles(in: folder) {
-        let text = try String(contentsOfFile: Tools.package + "/" + file, encoding: .utf8)
+        let text = try contents(of: Tools.package + "/" + file)
         imported.formUnion(
           text.matches(of: /(?m)^(?:[@a-z_ ]+ )?import (\w+)$/).map { String($0.1) })
       }

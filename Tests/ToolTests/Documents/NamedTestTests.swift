@@ -13,7 +13,7 @@ import Testing
   }
 
   private static func attacks() throws -> [Attack] {
-    let text = try String(contentsOfFile: Tools.package + "/docs/security.md", encoding: .utf8)
+    let text = try contents(of: Tools.package + "/docs/security.md")
     let parts = text.components(separatedBy: "\n## Attacks\n")
     try #require(parts.count == 2)
     let section = parts[1].components(separatedBy: "\n## ")[0]
@@ -36,7 +36,7 @@ import Testing
     where file.hasSuffix("/\(path[path.count - 1]).swift")
       && (path.count == 1 || file.hasPrefix(path[0] + "/"))
     {
-      let text = try String(contentsOfFile: Tools.package + "/Tests/" + file, encoding: .utf8)
+      let text = try contents(of: Tools.package + "/Tests/" + file)
       let parts = text.components(separatedBy: "func \(names[1])(")
       if parts.count == 2 { return String(parts[1].prefix { $0 != ")" }) }
     }

@@ -3,19 +3,18 @@ import TestSupport
 import Testing
 
 /// The recipes of docs/recipes.md that read an export or copy changes, with stand-ins for services.
-@Suite struct RecipeTests {
-  private let scene: ExecScene
+@Suite final class RecipeTests: ExecSuite {
   private let text: String
 
-  init() throws {
-    scene = try ExecScene()
-    text = try String(contentsOfFile: Tools.package + "/docs/recipes.md", encoding: .utf8)
+  override init() throws {
+    text = try contents(of: Tools.package + "/docs/recipes.md")
+    try super.init()
   }
 
   /// The part below a heading.
   private func part(_ heading: String) throws -> String {
-    let rest = try #require(text.components(separatedBy: "\n\(heading)\n").dropFirst().first)
-    return rest.components(separatedBy: "\n## ")[0].components(separatedBy: "\n### ")[0]
+    try #require(text.components(separatedBy: "\n\(heading)\n").dropFirst().first).components(
+      separatedBy: "\n## ")[0].components(separatedBy: "\n### ")[0]
   }
 
   private func blocks(_ heading: String, _ language: String) throws -> [String] {
@@ -26,11 +25,11 @@ import Testing
 
   private func shell(_ commands: String) throws -> ToolProcess.Outcome {
     try Tools.shell(
-      "PATH='\(scene.folder.path)':$PATH; " + commands,
+      "PATH='\(folder.path)':$PATH; " + commands,
       environment: [
-        "DATABASE_URL": scene.database.conninfo, "HOME": scene.folder.path,
-        "MPLCONFIGDIR": scene.folder.path,
-      ], folder: scene.folder.path)
+        "DATABASE_URL": database.conninfo, "HOME": folder.path,
+        "MPLCONFIGDIR": folder.path,
+      ], folder: folder.path)
   }
 
   @Test(
@@ -38,7 +37,7 @@ import Testing
     .enabled(if: Clients.python != nil, "\(Clients.isMissing)"))
   func obspyFitsTheGutenbergRichterRelation() throws {
     // Magnitudes of which ten times as many are greater by one less: b is near 1.
-    try scene.database.psql(
+    try database.psql(
       """
       insert into quake.quake
         (code, net, source, type, time, magnitude, magnitude_type, longitude, latitude, depth)
@@ -52,11 +51,10 @@ import Testing
       """)
     let export = try #require(blocks("## ObsPy", "sh").last)
     let program = try #require(blocks("## ObsPy", "python").first)
-    try scene.folder.write("ridgecrest.py", program)
-    let outcome = try shell(export + "'\(Clients.python ?? "")' ridgecrest.py\n")
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try folder.write("ridgecrest.py", program)
+    let outcome = try shell(export + "'\(Clients.python ?? "")' ridgecrest.py\n").requireSuccess()
 
-    let magnitudes = try scene.database.column(
+    let magnitudes = try database.column(
       "select magnitude from quake.quake where code ~ '^ci[0-9]'"
     ).compactMap(Double.init).map { ($0 * 10).rounded(.toNearestOrEven) / 10 }
     let above = magnitudes.filter { $0 > 3.45 }
@@ -67,27 +65,27 @@ import Testing
       outcome.lines.last?.hasPrefix(
         "400 events, \(above.count) from M 3.5: b = \(String(format: "%.2f", b)) ± ") == true,
       "\(outcome.output)")
-    let picture = try Data(contentsOf: URL(fileURLWithPath: scene.file("ridgecrest.png")))
+    let picture = try Data(contentsOf: URL(fileURLWithPath: file("ridgecrest.png")))
     #expect(picture.prefix(4) == Data([0x89, 0x50, 0x4E, 0x47]))
   }
 
   @Test func kafkaGetsEachChangeWithItsCodeAsKey() throws {
-    let kcat = try scene.folder.write(
-      "kcat", "#!/bin/sh\n{ printf '%s ' \"$@\"; echo; cat; } >> '\(scene.file("sent"))'\n")
+    let kcat = try folder.write(
+      "kcat", "#!/bin/sh\n{ printf '%s ' \"$@\"; echo; cat; } >> '\(file("sent"))'\n")
     try #require(chmod(kcat, 0o755) == 0)
     let scripts = try blocks("### Kafka", "sh")
     try #require(scripts.count == 2)
-    try scene.folder.write("publish", scripts[0])
+    try folder.write("publish", scripts[0])
     let watcher = scripts[1].trimmingCharacters(in: .newlines) + " --no-follow"
 
-    try scene.database.psql(
+    try database.psql(
       #"insert into quake.quake (code, time, magnitude, place) values ('us1', now(), 6, E'a\t"b"\\c');"#
     )
     #expect(try shell(watcher).status == 0)
-    try scene.database.psql("update quake.quake set magnitude = 6.1; truncate quake.quake cascade;")
+    try database.psql("update quake.quake set magnitude = 6.1; truncate quake.quake cascade;")
     #expect(try shell(watcher).status == 0)
 
-    let sent = try scene.lines(of: "sent")
+    let sent = try lines(of: "sent")
     let call = #"-P -b kafka.example.org:9092 -t quakes -K \t -X enable.idempotence=true "#
     #expect(sent.filter { $0 == call }.count == 3)
     let messages = sent.filter { $0 != call }.map {
@@ -113,13 +111,13 @@ import Testing
       + String(model[condition.upperBound...]).replacing("{% endif %}", with: "")
     #expect(next.contains("history_covers") && !next.contains("{"), "\(next)")
 
-    try scene.insert("a", "b")
-    try scene.database.psql("create table public.changes as \(first);")
-    try scene.database.psql("update quake.quake set magnitude = 6 where code = 'a';")
-    try scene.database.psql("delete from quake.quake where code = 'b';")
-    for _ in 1...2 { try scene.database.psql("insert into public.changes \(next);") }
+    try insert("a", "b")
+    try database.psql("create table public.changes as \(first);")
+    try database.psql("update quake.quake set magnitude = 6 where code = 'a';")
+    try database.psql("delete from quake.quake where code = 'b';")
+    for _ in 1...2 { try database.psql("insert into public.changes \(next);") }
     #expect(
-      try scene.database.column(
+      try database.column(
         "select op || ' ' || code from public.changes order by token_number, version")
         == ["insert a", "insert b", "update a", "delete b"])
   }

@@ -18,25 +18,24 @@ struct UnitFileTests {
     let folder = try TemporaryFolder()
     // The timer needs its service, too. The programs are where they were built.
     for file in Set([name, "quake-status.service"]) {
-      let text = try String(contentsOfFile: "\(Tools.package)/deploy/\(file)", encoding: .utf8)
+      let text = try contents(of: "\(Tools.package)/deploy/\(file)")
       try folder.write(file, text.replacing("/usr/local/bin/", with: Tools.folder + "/"))
     }
-    let outcome = try Tools.shell(
-      "systemd-analyze verify --man=no \(name)", folder: folder.path)
-    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+    try Tools.shell("systemd-analyze verify --man=no \(name)", folder: folder.path).expect(
+      0, errors: "")
   }
 
   /// Exposure of at most 2.0, on systemd's scale of 0 (nothing is exposed) to 10.
   @Test(arguments: services) func servicesAreConfined(_ name: String) throws {
-    let outcome = try Tools.shell(
+    try Tools.shell(
       "systemd-analyze security --no-pager --offline=true --threshold=20 deploy/\(name)",
-      folder: Tools.package)
-    #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
+      folder: Tools.package
+    ).expect(0)
   }
 
   /// The collector of node_exporter reads the metrics as another user, and the umask decides who may.
   @Test(arguments: services) func otherUsersReadTheMetricsOfAService(_ name: String) throws {
-    let unit = try String(contentsOfFile: "\(Tools.package)/deploy/\(name)", encoding: .utf8)
+    let unit = try contents(of: "\(Tools.package)/deploy/\(name)")
     guard unit.contains("/node-exporter") else { return }
     #expect(unit.contains("\nUMask=0022\n"))
   }
@@ -47,7 +46,7 @@ struct UnitFileTests {
     "deploy/packages/deb/quake-migrate.service",
   ])
   func unitsDoNotRetryAfterStatusesThatArePermanent(_ file: String) throws {
-    let unit = try String(contentsOfFile: "\(Tools.package)/\(file)", encoding: .utf8)
+    let unit = try contents(of: "\(Tools.package)/\(file)")
     #expect(unit.contains("\nRestartPreventExitStatus=64 65 77 78\n"))
     #expect(unit.contains("\nRestart=on-failure\n"))
   }

@@ -31,8 +31,7 @@ struct AllRealFeedsTests {
     let repeated = Tools.isSoak ? files : files.filter { !large.contains($0) }
     let others = try Feeds.real("other", ["json"]) + Feeds.real("usgs", ["json"])
     let sources = files.flatMap { repeated.contains($0) ? [$0, $0] : [$0] } + others
-    let outcome = try Tools.succeed(
-      "quake-ingest", ["import", "--json"] + database.option + sources)
+    let outcome = try database.succeed("quake-ingest", ["import", "--json"] + sources)
     try #require(files.count > 30 && repeated.count > 20 && others.count >= 6)
     try #require(outcome.lines.count == sources.count)
     let events = try Dictionary(
@@ -120,7 +119,6 @@ struct AllRealFeedsTests {
     #expect(pairs.values.contains { ids in ids.contains { $0.hasPrefix("tx") } })
   }
 
-  /// The rules of Swift and SQL agree on every place.
   @Test func swiftAndSQLAgreeOnEveryRealPlace() throws {
     let rows = try imported.database.connect().execute(
       """

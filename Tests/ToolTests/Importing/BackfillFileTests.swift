@@ -3,17 +3,9 @@ import TestSupport
 import Testing
 
 /// `quake-ingest backfill PATH`.
-@Suite struct BackfillFileTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class BackfillFileTests: DatabaseSuite {
   private func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-ingest", ["backfill"] + arguments + database.option)
+    try database.run("quake-ingest", ["backfill"] + arguments)
   }
 
   private static let text = """
@@ -32,8 +24,7 @@ import Testing
       try Tools.shell("mkdir sub; gzip -c a.geojson > sub/c.json.gz", folder: folder.path).status
         == 0)
     try folder.write("d.geojson", Feeds.collection(count: 2, from: 200))
-    let first = try run([folder.path, "--json"])
-    #expect(first.status == 0, "\(first.errors)")
+    let first = try run([folder.path, "--json"]).expect(0)
     let lines = try first.lines.map { try JSONLine($0) }
     #expect(
       lines.dropLast().map { $0.string("file")?.dropFirst(folder.path.count) } == [
@@ -43,14 +34,12 @@ import Testing
     #expect(lines.last?.integer("inserted") == 6 && lines.last?.integer("unchanged") == 3)
     #expect(try database.count("quake.quake") == 6)
 
-    let second = try run([folder.path])
-    #expect(second.status == 0 && second.errors.contains("4 of 4 files are stored already"))
+    try run([folder.path]).expect(0, "4 of 4 files are stored already")
     #expect(try database.count("quake.import") == 4)
 
     try folder.write("b.csv", Feeds.csvHeader + "\n" + Feeds.row("us100", magnitude: "3") + "\n")
     try folder.write("e.geojson", Feeds.collection(count: 1, from: 300))
-    let third = try run([folder.path])
-    #expect(third.status == 0 && third.errors.contains("3 of 5 files are stored already"))
+    try run([folder.path]).expect(0, "3 of 5 files are stored already")
     #expect(try database.count("quake.import") == 6)
     #expect(try database.value("select magnitude from quake.quake where code = 'us100'") == "3")
 
@@ -61,30 +50,23 @@ import Testing
   @Test func aBadFileDoesNotStopTheOthers() throws {
     try folder.write("a.csv", "no feed at all\n")
     let good = try folder.write("b.geojson", Feeds.collection(count: 2))
-    let outcome = try run([folder.path])
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.contains("\(folder.path)/a.csv: "))
-    #expect(outcome.output.contains("is not complete"))
+    try run([folder.path]).expect(65, "\(folder.path)/a.csv: ", printing: "is not complete")
     #expect(try database.count("quake.quake") == 2)
     #expect(try database.column("select path from quake.backfill_file") == [good])
     // Once it is corrected, only this file is read.
     try folder.write("a.csv", Feeds.csvHeader + "\n" + Feeds.row("us7") + "\n")
-    let again = try run([folder.path])
-    #expect(again.status == 0 && again.errors.contains("1 of 2 files is stored already"))
-    #expect(again.output.contains("backfill 1 of \(folder.path) is complete: 3 seen"))
+    let again = try run([folder.path]).expect(
+      0, "1 of 2 files is stored already",
+      printing: "backfill 1 of \(folder.path) is complete: 3 seen")
     #expect(again.output.contains("; 1 file in "), "\(again.output)")
   }
 
   @Test func textNeedsItsCentre() throws {
     let file = try folder.write("a.txt", Self.text)
-    let unknown = try run([file])
-    #expect(unknown.status == 64)
-    #expect(unknown.errors.contains("--source"))
-    let known = try run([file, "--source", "gfz"])
-    #expect(known.status == 0, "\(known.errors)")
+    try run([file]).expect(64, "--source")
+    try run([file, "--source", "gfz"]).expect(0)
     #expect(try database.column("select code from quake.quake") == ["gfz:1"])
-    try Tools.succeed(
-      "quake-ingest", ["import", file, "--source", "isc"] + database.option)
+    try database.succeed("quake-ingest", ["import", file, "--source", "isc"])
     #expect(try database.count("quake.quake") == 2)
   }
 }

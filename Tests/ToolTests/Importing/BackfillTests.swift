@@ -4,15 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-ingest backfill` against the simulator's event service.
-@Suite struct BackfillTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class BackfillTests: DatabaseSuite {
   private static func time(daysAgo days: Double) -> String {
     Date(timeIntervalSinceNow: -days * 86_400).formatted(.iso8601)
   }
@@ -94,11 +86,9 @@ import Testing
     }
     try openGate(gate)
     // The first answer of the last run, to a query, is cut off.
-    let ordered = try Tools.shell(
-      "curl -fs -X POST 'http://127.0.0.1:\(service.port)/fault?kind=short&count=1'")
-    #expect(ordered.status == 0, "\(ordered.errors)")
-    let last = try Tools.start("quake-ingest", options).exit()
-    #expect(last.status == 0, "\(last.errors)")
+    try Tools.shell("curl -fs -X POST 'http://127.0.0.1:\(service.port)/fault?kind=short&count=1'")
+      .expect(0)
+    let last = try Tools.start("quake-ingest", options).exit().expect(0)
     let whole = try JSONLine(try #require(last.lines.last))
     #expect(whole.bool("complete") == true && whole.bool("resumed") == true)
     #expect(whole.string("source") == "usgs")
@@ -109,7 +99,7 @@ import Testing
     let file = try folder.write(
       "catalogue.geojson", HTTP.get("/catalogue.geojson", port: service.port))
     let direct = try TestDatabase()
-    try Tools.succeed("quake-ingest", ["import", file] + direct.option)
+    try direct.succeed("quake-ingest", ["import", file])
     #expect(try database.count("quake.quake") == 4000)
     #expect(try Self.events(database) == Self.events(direct))
     #expect(
@@ -195,8 +185,7 @@ import Testing
         client.answer(request.target.contains("/count?") ? 404 : 400, [], "no")
       }
     }
-    let outcome = try fetch(server, [], source: nil)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try fetch(server, [], source: nil).expect(0)
     #expect(
       try database.value("select code || ' of ' || source from quake.quake")
         == "127.0.0.1:42 of 127.0.0.1")
@@ -208,8 +197,7 @@ import Testing
       let time = 1_588_291_200_000  // 2020-05-01
       client.answer(200, [], Feeds.collection([Feeds.feature("us1", time: time)]))
     }
-    let outcome = try fetch(server, [], source: nil)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try fetch(server, [], source: nil).expect(0)
     #expect(try database.value("select source from quake.backfill") == "usgs")
     #expect(try database.value("select code || ' of ' || source from quake.quake") == "us1 of usgs")
   }
@@ -230,32 +218,28 @@ import Testing
   /// It stops after failures in a row.
   @Test func aServiceThatReturnsFewerEventsThanItCountsIsAnError() throws {
     let service = try SimulatedService(["--events", "500", "--fault", "half"])
-    let outcome = try Tools.run(
-      "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--attempts", "3"]))
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("after 3 failures in a row"))
-    #expect(outcome.errors.contains("The service sent 250 events, but counts 500."))
-    #expect(outcome.errors.contains("stopped at the events from "))
-    #expect(outcome.errors.contains("Next attempt in "))
-    #expect(outcome.errors.contains("Run the same command again"))
+    try Tools.run(
+      "quake-ingest", arguments(service, days: 31, ["--source", "usgs", "--attempts", "3"])
+    ).expect(
+      69, "after 3 failures in a row", "The service sent 250 events, but counts 500.",
+      "stopped at the events from ", "Next attempt in ", "Run the same command again")
     #expect(try database.count("quake.quake") == 0)
   }
 
   private func fetch(
     _ server: ScriptedServer, _ more: [String] = [], source: String? = "local"
   ) throws -> ToolProcess.Outcome {
-    try Tools.run(
+    try database.run(
       "quake-ingest",
-      ["backfill", "--url", "http://127.0.0.1:\(server.port)", "--from", "2020-01-01"]
-        + ["--to", "2021-01-01"] + database.option + more
-        + (source.map { ["--source", $0] } ?? []))
+      [
+        "backfill", "--url", "http://127.0.0.1:\(server.port)", "--from", "2020-01-01",
+        "--to", "2021-01-01",
+      ] + more + (source.map { ["--source", $0] } ?? []))
   }
 
   @Test func aRefusedQueryIsNotSplitAgainAndAgain() throws {
     let server = try ScriptedServer(400, body: Array("no".utf8))
-    let outcome = try fetch(server, ["--rate", "1000"])
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("HTTP status 400"))
+    try fetch(server, ["--rate", "1000"]).expect(69, "HTTP status 400")
     // The requests: the count, the query, one second of it, and that second without a limit.
     #expect(
       server.requests.map { $0.target.contains("limit=") } == [false, true, true, false])
@@ -271,8 +255,7 @@ import Testing
       default: client.answer(204, [], "")
       }
     }
-    let outcome = try fetch(server, ["--rate", "2.5"])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try fetch(server, ["--rate", "2.5"]).expect(0)
     let times = server.requests.map(\.arrived)
     try #require(times.count == 3)
     #expect(times[1] - times[0] >= .seconds(0.99))
@@ -292,21 +275,10 @@ import Testing
     let quick = arguments(service, days: 31, span)
     let first = try Tools.start("quake-ingest", slow)
     try first.waitForError("100 events")
-    let second = try Tools.run("quake-ingest", quick)
-    #expect(second.status == 75)
-    #expect(second.errors.contains("another process is working on this backfill"))
-    first.signal(SIGTERM)
-    let outcome = try first.exit()
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.errors.contains("stopped; run the same command again to continue"))
-    #expect(outcome.output.contains("is not complete"))
-    try eventually("its session has ended, and with it its lock") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = 'quake-ingest'
-        """) == "0"
-    }
+    try Tools.run("quake-ingest", quick).expect(75, "another process is working on this backfill")
+    try first.end().expect(
+      0, "stopped; run the same command again to continue", printing: "is not complete")
+    try database.waitForNone("quake-ingest")
     let again = try Tools.succeed("quake-ingest", quick)
     #expect(again.errors.contains("resuming backfill 1"))
     #expect(try database.count("quake.quake") == 100)
@@ -315,19 +287,5 @@ import Testing
     try Tools.succeed("quake-ingest", quick)
     #expect(try database.count("quake.backfill") == 2)
     #expect(try database.count("quake.change_transaction") == 1)
-  }
-
-  @Test func aWrongUsageOfBackfillIsRefused() throws {
-    for arguments in [
-      ["--from", "2020-01-01"], ["--from", "2020-02-01", "--to", "2020-01-01"],
-      ["--from", "2020-01-01", "--to", "2999-01-01"],
-      ["--from", "2020-01-01", "--to", "2020-02-01", "--source", "A:B"],
-      ["--from", "2020-01-01", "--to", "2020-02-01", "--url", "all_day"],
-      ["/tmp", "--rate", "5"], ["--last", "7d", "--from", "2020-01-01"],
-      ["--last", "7d", "--within", "35.7,-117.5"],
-    ] {
-      let outcome = try Tools.run("quake-ingest", ["backfill"] + arguments + database.option)
-      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
-    }
   }
 }

@@ -2,33 +2,24 @@ import TestSupport
 import Testing
 
 /// Events that their agency deletes and revives, and event types, from files to lists and watchers.
-@Suite struct DeletedByAgencyTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class DeletedByAgencyTests: DatabaseSuite {
   /// Imports a text, and returns the counts.
   private func load(_ text: String, _ arguments: String...) throws -> JSONLine {
     let file = try folder.write("feed", text)
-    let outcome = try Tools.succeed(
-      "quake-ingest", ["import", "--json"] + database.option + arguments + [file])
+    let outcome = try database.succeed("quake-ingest", ["import", "--json"] + arguments + [file])
     return try JSONLine(try #require(outcome.lines.first))
   }
 
   private func list(_ arguments: String...) throws -> [String] {
-    let outcome = try Tools.succeed(
-      "quake-query", ["list", "--json"] + database.option + arguments)
-    return try outcome.lines.map { try JSONLine($0).string("code") ?? "" }.sorted()
+    try database.succeed("quake-query", ["list", "--json"] + arguments).lines.map {
+      try JSONLine($0).string("code") ?? ""
+    }.sorted()
   }
 
   /// The codes of the changes that pass, each with the magnitude after it.
   private func watch(_ arguments: String...) throws -> [String] {
-    let outcome = try Tools.succeed(
-      "quake-watch", ["--json", "--from-start", "--no-follow"] + database.option + arguments)
+    let outcome = try database.succeed(
+      "quake-watch", ["--json", "--from-start", "--no-follow"] + arguments)
     return try outcome.lines.map { line in
       let change = try JSONLine(line)
       let magnitude = change["new"]?.double("magnitude") ?? 0
@@ -88,12 +79,8 @@ import Testing
     #expect(try list() == ["gcmt:A", "gcmt:B"])
     let file = try folder.write(
       "two.xml", document("smi:local/cmt/C/event", "smi:local/mt/C/event"))
-    let outcome = try Tools.run(
-      "quake-ingest", ["import", "--source", "gcmt"] + database.option + [file])
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.contains("/two.xml\" lead to one code"))
-    #expect(
-      outcome.errors.contains("\"smi:local/cmt/C/event\" and \"smi:local/mt/C/event\""))
+    try database.run("quake-ingest", ["import", "--source", "gcmt", file]).expect(
+      65, "/two.xml\" lead to one code", "\"smi:local/cmt/C/event\" and \"smi:local/mt/C/event\"")
     #expect(try list() == ["gcmt:A", "gcmt:B"])
   }
 

@@ -3,21 +3,13 @@ import TestSupport
 import Testing
 
 /// Answers that look like a feed without events, or like no change, but are errors: none is taken for a snapshot.
-@Suite struct ErrorAnswerTests {
+@Suite final class ErrorAnswerTests: DatabaseSuite {
   private static let error =
     #"{"type":"FeatureCollection","metadata":{"generated":1700000200000,"status":503,"#
     + #""error":"Service unavailable","count":0},"features":[]}"#
 
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
   private func ingest(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-ingest", arguments + database.option)
+    try database.run("quake-ingest", arguments)
   }
 
   @Test func snapshotsThatReportAnErrorWithdrawNothing() throws {
@@ -25,11 +17,10 @@ import Testing
     for (time, text) in [("0000", good), ("0001", Self.error), ("0002", Self.error)] {
       _ = try folder.write("2.5_day_2023-11-14T\(time)Z.geojson", text)
     }
-    let outcome = try ingest("replay", folder.path, "--withdraw-after", "1")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("is an error message of the service, not a feed"))
-    #expect(outcome.errors.contains("It states the status 503. It says: Service unavailable"))
-    #expect(outcome.errors.contains("replayed 1 of 3 snapshots, set 2 aside"))
+    try ingest("replay", folder.path, "--withdraw-after", "1").expect(
+      0, "is an error message of the service, not a feed",
+      "It states the status 503. It says: Service unavailable",
+      "replayed 1 of 3 snapshots, set 2 aside")
     #expect(try database.count("quake.quake where withdrawn_at is null") == 3)
     #expect(
       try database.column(
@@ -42,9 +33,8 @@ import Testing
     for arguments in [
       ["import", file], ["backfill", folder.path], ["run", "--once", "--feed", file],
     ] {
-      let outcome = try Tools.run("quake-ingest", arguments + database.option)
-      #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains("is an error message of the service, not a feed"))
+      try database.run("quake-ingest", arguments).expect(
+        65, "is an error message of the service, not a feed", with: arguments)
     }
     #expect(try database.count("quake.import where quarantined_at is null") == 0)
     #expect(try database.count("quake.backfill_file") == 0)
@@ -54,10 +44,8 @@ import Testing
   @Test func aNotModifiedThatNothingAskedForIsAFailedPoll() throws {
     let server = try ScriptedServer(304, ["ETag: \"v1\""], body: [])
     for command in [["import", server.url], ["run", "--once", "--feed", server.url]] {
-      let outcome = try Tools.run("quake-ingest", command + database.option)
-      #expect(outcome.status == 69, "\(command): \(outcome.errors)")
-      #expect(outcome.errors.contains("HTTP status 304"))
-      #expect(outcome.errors.contains("the request had no condition"), "\(outcome.errors)")
+      try database.run("quake-ingest", command).expect(
+        69, "HTTP status 304", "the request had no condition", with: command)
     }
     #expect(
       try database.value(
@@ -68,23 +56,18 @@ import Testing
   @Test func anUnreadableBodyIsReportedAndCannotBeApplied() throws {
     let server = try ScriptedServer(
       200, body: Array(#"{"type":"FeatureCollection","features":[{"type":"Feature","#.utf8))
-    let run = try Tools.run(
+    let run = try database.run(
       "quake-ingest",
       ["run", "--once", "--feed", "http://127.0.0.1:\(server.port)/summary/all_day.geojson"]
-        + database.option)
-    #expect(run.status == 65, "\(run.errors)")
-    #expect(
-      run.errors.contains(#"hint: Its body is in quarantine; see "quake-admin imports", import 1."#)
-    )
+    ).expect(65, #"hint: Its body is in quarantine; see "quake-admin imports", import 1."#)
     // With --once there is no next attempt.
     #expect(!run.errors.contains("Next attempt"))
-    let apply = try Tools.run("quake-admin", ["imports", "apply", "1"] + database.option)
-    #expect(apply.status == 65, "\(apply.errors)")
+    let apply = try database.run("quake-admin", ["imports", "apply", "1"]).expect(65)
     #expect(apply.errors.hasPrefix("quake-admin: error: could not read the body of import 1\n"))
     #expect(apply.errors.contains("  detail: "))
     #expect(apply.errors.contains("quake-admin imports discard 1"))
     #expect(!apply.errors.contains("DETAIL:"))
-    try Tools.succeed("quake-admin", ["imports", "discard", "1"] + database.option)
+    try database.succeed("quake-admin", ["imports", "discard", "1"])
   }
 
   // MARK: - An older libcurl
@@ -128,12 +111,12 @@ import Testing
   /// libcurl before 7.80, as RHEL 9 has it, does not know the callback that checks where a redirect leads.
   @Test func aRedirectThatCannotBeCheckedIsNotFollowed() throws {
     try folder.write("older.c", Self.olderLibcurl)
-    let built = try Tools.shell(
+    try Tools.shell(
       """
       library=$(clang -print-file-name=libcurl.so.4)
       clang -shared -fPIC -DLIBRARY="\\"$library\\"" -o libcurl.so.4 older.c
-      """, folder: folder.path)
-    try #require(built.status == 0, "\(built.errors)")
+      """, folder: folder.path
+    ).requireSuccess()
     let server = try ScriptedServer { request, client in
       if request.target.hasPrefix("/old") {
         client.answer(302, ["Location: /new.geojson"], "")
@@ -142,14 +125,11 @@ import Testing
       }
     }
     func load(_ path: String) throws -> ToolProcess.Outcome {
-      try Tools.run(
-        "quake-ingest",
-        ["import", "http://127.0.0.1:\(server.port)\(path)"] + database.option,
+      try database.run(
+        "quake-ingest", ["import", "http://127.0.0.1:\(server.port)\(path)"],
         environment: ["LD_LIBRARY_PATH": folder.path])
     }
-    let redirected = try load("/old.geojson")
-    #expect(redirected.status == 69 && redirected.errors.contains("302"), "\(redirected.errors)")
-    let direct = try load("/new.geojson")
-    #expect(direct.status == 0, "\(direct.errors)")
+    try load("/old.geojson").expect(69, "302")
+    try load("/new.geojson").expect(0)
   }
 }

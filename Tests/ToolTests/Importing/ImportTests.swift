@@ -4,25 +4,15 @@ import TestSupport
 import Testing
 
 /// `quake-ingest import` with valid sources.
-@Suite struct ImportTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class ImportTests: DatabaseSuite {
   private func run(_ arguments: [String], input: String = "/dev/null") throws -> ToolProcess.Outcome
   {
-    try Tools.run("quake-ingest", ["import"] + database.option + arguments, input: input)
+    try database.run("quake-ingest", ["import"] + arguments, input: input)
   }
 
   /// Imports with `--json`; the status must be 0.
   private func report(_ arguments: [String], input: String = "/dev/null") throws -> [JSONLine] {
-    let outcome = try run(["--json"] + arguments, input: input)
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    return try outcome.lines.map(JSONLine.init)
+    try run(["--json"] + arguments, input: input).requireSuccess().lines.map(JSONLine.init)
   }
 
   private static func counts(_ line: JSONLine) -> [Int?] {
@@ -54,18 +44,17 @@ import Testing
     let good = try folder.write("good.geojson", Feeds.collection(count: 3))
     let bad = try folder.write("bad.geojson", "<html><body>Sorry</body></html>")
     let other = try folder.write("other.geojson", Feeds.collection(count: 2, from: 11))
-    let outcome = try run([bad, good, "\(folder.path)/none.geojson", other])
-    #expect(outcome.status == 65, "the status of the first that failed")
+    // The status is that of the first that failed.
+    let outcome = try run([bad, good, "\(folder.path)/none.geojson", other]).expect(
+      65, "bad.geojson\" looks like an HTML page",
+      "could not open file \"\(folder.path)/none.geojson\"")
     #expect(outcome.lines.count == 2)
-    #expect(outcome.errors.contains("bad.geojson\" looks like an HTML page"))
-    #expect(outcome.errors.contains("could not open file \"\(folder.path)/none.geojson\""))
     #expect(try database.count("quake.quake") == 5)
   }
 
   @Test func theSummaryIsOneLineAndTheAuthorInTheHistory() throws {
     let file = try folder.write("a.geojson", Feeds.collection(count: 3))
-    let outcome = try run(["--author", "night shift", file])
-    #expect(outcome.status == 0)
+    let outcome = try run(["--author", "night shift", file]).expect(0)
     #expect(
       try database.value(
         """
@@ -147,8 +136,7 @@ import Testing
   @Test func commitEveryKeepsTheBatchesBeforeTheDamage() throws {
     let whole = Feeds.collection(count: 5)
     let file = try folder.write("a.geojson", String(whole.dropLast(100)))
-    let outcome = try run(["--commit-every", "2", file])
-    #expect(outcome.status == 65)
+    try run(["--commit-every", "2", file]).expect(65)
     #expect(try database.column("select code from quake.quake order by 1") == ["us1", "us2"])
     #expect(try database.value("select complete from quake.import") == "f")
     try folder.write("a.geojson", whole)
@@ -193,17 +181,14 @@ import Testing
     try hasBegun.wait()
     let gate = try database.connect(applicationName: "gate")
     try gate.run("select pg_advisory_lock(1)")
-    let process = try Tools.start(
-      "quake-ingest", ["import", "--json", "--verbose"] + database.option + [file])
+    let process = try database.start("quake-ingest", ["import", "--json", "--verbose", file])
     let observer = try database.connect()
     #expect(try observer.waitUntilBlocked(applicationName: "quake-ingest"))
     goesOn.raise()
     #expect(try observer.waitUntilBlocked(applicationName: "other"))
     try gate.run("select pg_advisory_unlock(1)")
     try thread.join()
-    let outcome = try process.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("importing it once more"))
+    let outcome = try process.exit().expect(0, "importing it once more")
     let line = try JSONLine(#require(outcome.lines.first))
     #expect(Self.counts(line) == [8_000, 7_998, 2, 0, 0, 0])
     #expect(outcome.lines.count == 1)
@@ -231,16 +216,13 @@ import Testing
     try other.begin()
     // Two transactions of the import commit; the third waits for its last event.
     try other.run("update quake.quake set felt = 1 where code = '\(codes[29])'")
-    let process = try Tools.start(
+    let process = try database.start(
       "quake-ingest",
-      ["import", "--json", "--verbose", "--commit-every", "10"] + database.option
-        + [try file("2", 1_700_000_200_000)])
+      ["import", "--json", "--verbose", "--commit-every", "10", try file("2", 1_700_000_200_000)])
     #expect(try database.connect().waitUntilBlocked(applicationName: "quake-ingest"))
     try other.run("update quake.quake set felt = 1 where code = '\(codes[20])'")
     try other.commit()
-    let outcome = try process.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("importing it once more"))
+    let outcome = try process.exit().expect(0, "importing it once more")
     #expect(outcome.lines.count == 1)
     #expect(try database.count("quake.quake where magnitude = 2") == 40)
     #expect(
@@ -257,17 +239,16 @@ import Testing
       "a.geojson",
       Feeds.collection((1...3).map { Feeds.feature("us\($0)", magnitude: "2.3456789012345678") }))
     for (count, arguments) in [[file], ["--commit-every", "2", file]].enumerated() {
-      let outcome = try Tools.run(
-        "quake-ingest", ["import"] + database.option + arguments, environment: variables)
-      #expect(outcome.status == 0 && outcome.errors == "", "\(outcome.errors)")
+      try database.run("quake-ingest", ["import"] + arguments, environment: variables).expect(
+        0, errors: "")
       #expect(try database.count("quake.change_transaction") == 1)
       #expect(try database.count("quake.import") == count + 1)
     }
     for arguments in [
       ["list", "--json"], ["history", "--json"], ["list", "--as-of", "2100-01-01"],
     ] {
-      let plain = try Tools.run("quake-query", arguments + database.option)
-      let other = try Tools.run("quake-query", arguments + database.option, environment: variables)
+      let plain = try database.run("quake-query", arguments)
+      let other = try database.run("quake-query", arguments, environment: variables)
       #expect(plain.status == 0 && plain.output == other.output, "\(arguments)")
     }
   }
@@ -287,9 +268,7 @@ import Testing
     _ = try report(["--merge", "store", new])
     #expect(try magnitude() == "1")
     let before = try database.contents()
-    let outcome = try run(["--merge", "error", new])
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.contains("with other contents, the first: \"us1\""))
+    try run(["--merge", "error", new]).expect(65, "with other contents, the first: \"us1\"")
     #expect(try database.contents() == before)
     _ = try report(["--merge", "error", old])
     _ = try report(["--merge=incoming", new])

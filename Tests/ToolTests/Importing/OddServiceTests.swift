@@ -4,7 +4,7 @@ import Testing
 
 /// `quake-ingest backfill` against event services that limit their answers without saying so, or that say in their
 /// own way that they have nothing. Each has 240 events, one every ten minutes from 1 November 2024 on.
-@Suite struct OddServiceTests {
+@Suite final class OddServiceTests: DatabaseSuite {
   private static let first = Date(timeIntervalSince1970: 1_730_419_200)
   private static let header =
     "#EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|"
@@ -14,12 +14,6 @@ import Testing
   enum NoData: String, CaseIterable, Sendable {
     case status, statusWithBody, notFound, notFoundWithoutWords, badRequest, empty, header, sentence
     case errorDocument
-  }
-
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
   }
 
   /// - Parameters:
@@ -73,18 +67,19 @@ import Testing
   private func backfill(
     _ server: ScriptedServer, _ from: String, _ to: String, _ more: [String] = []
   ) throws -> ToolProcess.Outcome {
-    try Tools.run(
+    try database.run(
       "quake-ingest",
-      ["backfill", "--url", "http://127.0.0.1:\(server.port)", "--source", "local", "--rate"]
-        + ["1000", "--from", from, "--to", to] + database.option + more)
+      [
+        "backfill", "--url", "http://127.0.0.1:\(server.port)", "--source", "local", "--rate",
+        "1000", "--from", from, "--to", to,
+      ] + more)
   }
 
   @Test(arguments: NoData.allCases)
   func aWindowOfNothingIsDoneHoweverTheServiceSaysSo(noData: NoData) throws {
     let server = try service(most: 100, noData: noData)
-    let outcome = try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"])
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.output.contains("is complete"))
+    let outcome = try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"]).expect(
+      0, printing: "is complete")
     #expect(!outcome.errors.contains("warning"), "\(outcome.errors)")
     #expect(try database.count("quake.quake") == 240)
     #expect(try database.count("quake.backfill_window where count = 0") > 0)
@@ -95,54 +90,40 @@ import Testing
   @Test(arguments: NoData.allCases)
   func aRefusedSpanIsHalvedHoweverTheServiceSaysThatItHasNothing(noData: NoData) throws {
     let server = try service(most: 99, noData: noData, refuses: true)
-    let outcome = try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"]).expect(0)
     #expect(try database.count("quake.quake") == 240)
   }
 
-  /// Without a version, it is a wrong address.
-  @Test func aNotFoundOfAWrongAddressIsAnError() throws {
-    let server = try ScriptedServer(404, body: Array("<html>404</html>".utf8))
-    let outcome = try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"])
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("HTTP status 404"))
-    #expect(try database.value("select bool_or(state = 'done') from quake.backfill_window") == "f")
-  }
-
-  @Test func textWithoutAHeaderIsAnError() throws {
+  /// Without a version, "not found" is a wrong address. Text without a header is no feed.
+  @Test(arguments: [
+    (404, "<html>404</html>", "HTTP status 404"),
+    (200, "1|2024-11-01T00:00:00|1|2|3|||||ml|2||here\n", "It is neither GeoJSON"),
+  ])
+  func whatIsNoEventServiceIsAnError(status: Int, text: String, words: String) throws {
     let server = try ScriptedServer { request, client in
-      client.answer(
-        request.target.contains("/query?") ? 200 : 404, [],
-        "1|2024-11-01T00:00:00|1|2|3|||||ml|2||here\n")
+      client.answer(request.target.contains("/query?") ? status : 404, [], text)
     }
-    let outcome = try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"])
-    #expect(outcome.status == 69 && outcome.errors.contains("It is neither GeoJSON"))
+    try backfill(server, "2024-10-25", "2024-11-03", ["--attempts", "1"]).expect(69, words)
     #expect(try database.value("select bool_or(state = 'done') from quake.backfill_window") == "f")
   }
 
   @Test func aLimitThatTheServiceDoesNotStateIsFoundByItsRoundNumber() throws {
-    let outcome = try backfill(service(most: 50), "2024-10-25", "2024-11-03", ["--verbose"])
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("may not be all, so it is halved"))
+    try backfill(service(most: 50), "2024-10-25", "2024-11-03", ["--verbose"]).expect(
+      0, "may not be all, so it is halved")
     #expect(try database.count("quake.quake") == 240)
   }
 
   /// A window of a second cannot be halved.
   @Test func aLimitThatCutsOffASecondIsAWarning() throws {
-    let outcome = try backfill(service(most: 50, every: 0), "2024-10-31", "2024-11-02")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(
-      outcome.errors.contains(
-        "may have cut off its answer to the window of one second from 2024-11-01T00:00:00Z"),
-      "\(outcome.errors)")
+    try backfill(service(most: 50, every: 0), "2024-10-31", "2024-11-02").expect(
+      0, "may have cut off its answer to the window of one second from 2024-11-01T00:00:00Z")
     #expect(try database.count("quake.quake") == 50)
   }
 
   @Test func aLimitThatTheServiceDoesNotStateIsFoundByItsCount() throws {
     let server = try service(most: 100, counts: true)
-    let outcome = try backfill(server, "2024-10-25", "2024-11-03")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("sends no more than 100 events in one answer"))
+    try backfill(server, "2024-10-25", "2024-11-03").expect(
+      0, "sends no more than 100 events in one answer")
     #expect(try database.count("quake.quake") == 240)
     // Once known, the limit spares requests of windows with more events than that.
     let queries = server.requests.filter { $0.target.contains("/query?") }
@@ -157,9 +138,8 @@ import Testing
         200, [],
         request.number < 3 ? "" : Self.header + "1|2024-11-01T00:00:00|1|2|3|||||ml|2||here\n")
     }
-    let outcome = try backfill(server, "2024-11-01", "2024-11-02")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("warning: could not fetch the events"))
+    try backfill(server, "2024-11-01", "2024-11-02").expect(
+      0, "warning: could not fetch the events")
     #expect(try database.count("quake.quake") == 1)
   }
 
@@ -172,17 +152,15 @@ import Testing
   func onlyTheEventsOfARegionAreFetched(region: [String]) throws {
     let service = try SimulatedService(["--events", "400", "--days", "20"])
     let options = ["backfill", "--url", service.base, "--last", "21d", "--rate", "1000"]
-    try Tools.succeed("quake-ingest", options + region + database.option)
+    try database.succeed("quake-ingest", options + region)
     // The service was asked for no more than that.
     let queries = try service.requests().filter { $0.isQuery && !$0.target.contains("&limit=1&") }
     #expect(queries.allSatisfy { $0.target.contains("latitude=") })
     let all = try TestDatabase()
-    try Tools.succeed("quake-ingest", options + all.option)
+    try all.succeed("quake-ingest", options)
     #expect(try all.count("quake.quake") == 400)
-    let expected = try Tools.run(
-      "quake-query", ["list", "--json", "--columns", "code"] + region + all.option)
-    let stored = try Tools.run(
-      "quake-query", ["list", "--json", "--columns", "code"] + database.option)
+    let expected = try all.run("quake-query", ["list", "--json", "--columns", "code"] + region)
+    let stored = try database.run("quake-query", ["list", "--json", "--columns", "code"])
     #expect(stored.status == 0 && expected.status == 0, "\(expected.errors)")
     #expect(stored.output == expected.output && stored.lines.count > 5)
     #expect(stored.lines.count < 400)

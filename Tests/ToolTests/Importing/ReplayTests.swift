@@ -4,18 +4,11 @@ import Testing
 
 /// Snapshots of real days, good and bad, through the built tools.
 @Suite(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-struct ReplayTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
-  }
-
+final class ReplayTests: DatabaseSuite {
   private func replay(_ name: String, _ arguments: String...) throws -> [JSONLine] {
-    let outcome = try Tools.succeed(
-      "quake-ingest",
-      ["replay", "\(Feeds.realFolder)/replay/\(name)", "--json"] + arguments + database.option)
-    return try outcome.lines.map(JSONLine.init)
+    try database.succeed(
+      "quake-ingest", ["replay", "\(Feeds.realFolder)/replay/\(name)", "--json"] + arguments
+    ).lines.map(JSONLine.init)
   }
 
   private static func files(_ name: String) throws -> [String] {
@@ -28,7 +21,7 @@ struct ReplayTests {
   private static func lastValues(_ name: String) throws -> [String: [String]] {
     var events: [String: [String]] = [:]
     for file in try files(name) {
-      let rows = try CSVTable(String(contentsOfFile: file, encoding: .utf8))
+      let rows = try CSVTable(contents(of: file))
       for row in rows.rows {
         events[row["id"] ?? ""] = columns.map { row[$0.feed] ?? "" }
       }
@@ -86,8 +79,7 @@ struct ReplayTests {
     #expect(
       try database.value(
         "select count(*) from quake.quake_version where op = 'update' and changed = '{}'") == "0")
-    let last = try CSVTable(
-      String(contentsOfFile: #require(Self.files(name).last), encoding: .utf8))
+    let last = try CSVTable(contents(of: #require(Self.files(name).last)))
     let live = Set(try database.column("select code from quake.current_quake"))
     #expect(last.rows.allSatisfy { live.contains($0["id"] ?? "") })
     if name == Self.myanmar {
@@ -114,7 +106,7 @@ struct ReplayTests {
   /// last hours. nil for a good one.
   private static func reasons(_ name: String) throws -> [String?] {
     try files(name).map { file in
-      let rows = try CSVTable(String(contentsOfFile: file, encoding: .utf8)).rows
+      let rows = try CSVTable(contents(of: file)).rows
       guard !rows.isEmpty else { return "empty" }
       let updates = rows.compactMap { $0["updated"] }.filter { $0.hasPrefix("20") }
       guard updates.count > rows.count / 2, let newest = updates.max() else {
@@ -140,7 +132,7 @@ struct ReplayTests {
     // The store has the contents of the good snapshots only.
     let events = try zip(Self.files(name), reasons).filter { $0.1 == nil }
       .reduce(into: [String: [String]]()) { events, file in
-        for row in try CSVTable(String(contentsOfFile: file.0, encoding: .utf8)).rows {
+        for row in try CSVTable(contents(of: file.0)).rows {
           events[row["id"] ?? ""] = Self.columns.map { row[$0.feed] ?? "" }
         }
       }
@@ -156,26 +148,24 @@ struct ReplayTests {
       for (file, reason) in zip(try Self.files(name), reasons)
       where reason == nil && file >= "\(Feeds.realFolder)/replay/\(name)/usgs_all_day_\(since).csv"
       {
-        #expect(try !String(contentsOfFile: file, encoding: .utf8).contains(",\(code),"))
+        #expect(try !contents(of: file).contains(",\(code),"))
       }
     }
     // The bodies are stored unchanged.
-    let listed = try Tools.run(
-      "quake-admin", ["imports", "--quarantined", "--json"] + database.option
-    ).lines.map(JSONLine.init)
+    let listed = try database.run("quake-admin", ["imports", "--quarantined", "--json"]).lines.map(
+      JSONLine.init)
     #expect(listed.count == reasons.count { $0 != nil })
     let first = try #require(listed.last)
-    let body = try Tools.run(
-      "quake-admin", ["imports", "body", "\(first.integer("import") ?? 0)"] + database.option)
-    #expect(
-      try body.output == String(contentsOfFile: #require(first.string("source")), encoding: .utf8))
+    let body = try database.run(
+      "quake-admin", ["imports", "body", "\(first.integer("import") ?? 0)"])
+    #expect(try body.output == contents(of: #require(first.string("source"))))
     if name.hasSuffix("stale_and_empty") { try checkSecondReplay(name) }
   }
 
   @Test func quarantinedSnapshotsCanBeAppliedOrDiscarded() throws {
     _ = try replay("2025-09-29_stale_and_empty")
     func admin(_ arguments: String...) throws -> (status: Int32, text: String) {
-      let outcome = try Tools.run("quake-admin", ["imports"] + arguments + database.option)
+      let outcome = try database.run("quake-admin", ["imports"] + arguments)
       return (outcome.status, outcome.output + outcome.errors)
     }
     let before = try stored()
@@ -190,8 +180,7 @@ struct ReplayTests {
         == "applied25")
     #expect(try admin("discard", "4").status == 0)
     for (action, id) in [("apply", "1"), ("discard", "1"), ("discard", "4"), ("body", "4")] {
-      let refused = try admin(action, id)
-      #expect(refused.status == 65, "\(refused)")
+      #expect(try admin(action, id).status == 65)
     }
     #expect(try admin("apply").status == 64)
     #expect(try admin("apply", "x").status == 64)
@@ -207,7 +196,7 @@ struct ReplayTests {
       "\(Feeds.realFolder)/usgs/\($0).geojson"
     }
     for file in isReversed ? files.reversed() : files {
-      try Tools.succeed("quake-ingest", ["import", file] + database.option)
+      try database.succeed("quake-ingest", ["import", file])
     }
     let features = try files.map { file in
       let root = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: file)))
@@ -225,7 +214,7 @@ struct ReplayTests {
     for old in switched {
       let new = try #require(successors[old])
       for id in [old, new] {
-        let shown = try Tools.run("quake-query", ["show", id, "--json"] + database.option)
+        let shown = try database.run("quake-query", ["show", id, "--json"])
         #expect(try shown.lines.map(JSONLine.init).map { $0.string("code") } == [new])
       }
       #expect(
@@ -234,7 +223,7 @@ struct ReplayTests {
     }
     let all = try database.count("quake.quake")
     func count(_ arguments: String...) throws -> String? {
-      try Tools.run("quake-query", ["list", "--count"] + arguments + database.option).lines.first
+      try database.run("quake-query", ["list", "--count"] + arguments).lines.first
     }
     #expect(try count() == "\(all - switched.count)")
     #expect(try count("--superseded") == "\(all)")
@@ -244,7 +233,7 @@ struct ReplayTests {
   @Test func anEventIsFoundByItsIdsBeforeAndAfterASwitch() throws {
     for name in ["before", "after"] {
       let file = "\(Feeds.realFolder)/usgs/usgs_feature_id_\(name).json"
-      try Tools.succeed("quake-ingest", ["import", file] + database.option)
+      try database.succeed("quake-ingest", ["import", file])
     }
     #expect(try database.count("quake.quake") == 2)
     let live = try database.value("select code from quake.current_quake")

@@ -4,15 +4,7 @@ import Testing
 
 /// Simulated events never happened: they have a source, networks and codes of their own, everything that is
 /// printed says so, and they do not get into a store of others by accident.
-@Suite struct SimulatedTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class SimulatedTests: DatabaseSuite {
   private func simulated(_ name: String = "simulated.geojson", _ more: [String] = []) throws
     -> String
   {
@@ -23,7 +15,7 @@ import Testing
   }
 
   private func ingest(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-ingest", arguments + database.option)
+    try database.run("quake-ingest", arguments)
   }
 
   private static let identities = """
@@ -34,31 +26,28 @@ import Testing
 
   @Test func everyTextAndEveryExportSaysSo() throws {
     #expect(try ingest("import", simulated()).status == 0)
-    let list = try Tools.run("quake-query", ["list", "--quiet"] + database.option)
+    let list = try database.run("quake-query", ["list", "--quiet"])
     #expect(list.lines.count == 40)
     #expect(list.lines.allSatisfy { $0.contains("Simulated: ") && $0.contains("(sim") })
-    let watch = try Tools.run(
-      "quake-watch", ["--from-start", "--no-follow", "--quiet"] + database.option)
+    let watch = try database.run("quake-watch", ["--from-start", "--no-follow", "--quiet"])
     #expect(watch.lines.count == 40)
     #expect(watch.lines.allSatisfy { $0.contains("Simulated: ") && $0.contains("(sim") })
     for ending in ["geojson", "csv", "ndjson", "txt", "xml", "kml"] {
       let file = folder.path + "/out." + ending
-      try Tools.succeed("quake-query", ["export", "--output", file] + database.option)
-      let text = try String(contentsOfFile: file, encoding: .utf8)
+      try database.succeed("quake-query", ["export", "--output", file])
+      let text = try contents(of: file)
       #expect(text.components(separatedBy: "Simulated: ").count > 40, "\(ending)")
       guard ["geojson", "csv"].contains(ending) else { continue }
       // An import of the export keeps the source.
       let copy = try TestDatabase()
-      let copied = try Tools.run("quake-ingest", ["import", file] + copy.option)
-      #expect(copied.status == 0, "\(ending): \(copied.errors)")
+      try copy.run("quake-ingest", ["import", file]).expect(0, with: ending)
       #expect(try copy.value(Self.identities) == database.value(Self.identities), "\(ending)")
     }
-    let status = try Tools.run("quake-admin", ["status"] + database.option)
+    let status = try database.run("quake-admin", ["status"])
     #expect(status.output.contains("simulated events    40, which never happened"))
-    let json = try JSONLine(
-      Tools.run("quake-admin", ["status", "--json"] + database.option).output)
+    let json = try JSONLine(database.run("quake-admin", ["status", "--json"]).output)
     #expect(json.integer("simulated_events") == 40)
-    let metrics = try Tools.run("quake-admin", ["status", "--prometheus"] + database.option)
+    let metrics = try database.run("quake-admin", ["status", "--prometheus"])
     #expect(metrics.output.contains("\nquake_simulated_events 40\n"))
   }
 
@@ -79,27 +68,21 @@ import Testing
       ["replay", archive], ["backfill", archive],
       ["backfill", "--url", service.base, "--last", "31d", "--rate", "1000"],
     ] {
-      let outcome = try Tools.run("quake-ingest", arguments + database.option)
-      #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
-      #expect(
-        outcome.errors.contains("cannot import simulated events beside real ones"),
-        "\(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains("of the source \"usgs\""))
-      #expect(outcome.errors.contains("--mix-simulated"))
+      try database.run("quake-ingest", arguments).expect(
+        65, "cannot import simulated events beside real ones", "of the source \"usgs\"",
+        "--mix-simulated", with: arguments)
     }
     #expect(try database.count("quake.quake") == 3)
     #expect(try ingest("import", "--mix-simulated", file).status == 0)
     #expect(try database.count("quake.quake where source = 'simulated'") == 40)
     #expect(try database.count("quake.quake where source = 'usgs'") == 3)
-    try Tools.succeed(
-      "quake-ingest",
-      ["run", "--once", "--feed", "simulated", "--feed", real, "--mix-simulated"]
-        + database.option)
+    try database.succeed(
+      "quake-ingest", ["run", "--once", "--feed", "simulated", "--feed", real, "--mix-simulated"])
   }
 
   /// Neither a large file, which is imported in batches, nor one that begins with rejects slips through.
   @Test func theyAreFoundAmongOthers() throws {
-    let text = try String(contentsOfFile: simulated(), encoding: .utf8)
+    let text = try contents(of: simulated())
     let invented = try #require(text.firstRange(of: "\"features\":[")).upperBound
     let first = text[invented...].components(separatedBy: ",\n{")[0]
     let reject = #"{"type":"Feature","properties":{},"geometry":null,"id":"x"}"#
@@ -107,9 +90,8 @@ import Testing
       ("mixed", [Feeds.feature("us1"), first]), ("reverse", [first, Feeds.feature("us1")]),
     ] {
       let file = try folder.write(name + ".geojson", Feeds.collection(list))
-      let outcome = try ingest("import", file)
-      #expect(outcome.status == 65, "\(name): \(outcome.errors)")
-      #expect(outcome.errors.contains("cannot import simulated events beside real ones"))
+      try ingest("import", file).expect(
+        65, "cannot import simulated events beside real ones", with: name)
     }
     #expect(try database.count("quake.quake") == 0)
     let real = try folder.write("real.geojson", Feeds.collection(count: 1))
@@ -125,18 +107,14 @@ import Testing
       "insert into quake.quake (code, time) values ('a1', now()), ('zz1', now());")
     let file = try simulated()
     #expect(try ingest("import", file).status == 0)
-    let again = try ingest("import", file)
-    #expect(again.status == 0 && again.output.contains("40 unchanged"))
+    try ingest("import", file).expect(0, printing: "40 unchanged")
     // A worker that polls a real feed there says that they are there.
     let real = try folder.write("real.geojson", Feeds.collection(count: 3))
-    let run = try ingest("run", "--once", "--feed", real)
-    #expect(run.status == 0)
-    #expect(run.errors.contains("the store also has simulated events, which never happened"))
-    let other = try ingest("run", "--once", "--feed", "simulated", "--feed", real)
-    #expect(other.status == 64 && other.errors.contains("--mix-simulated"))
+    try ingest("run", "--once", "--feed", real).expect(
+      0, "the store also has simulated events, which never happened")
+    try ingest("run", "--once", "--feed", "simulated", "--feed", real).expect(64, "--mix-simulated")
   }
 
-  /// A snapshot lacks events of the simulator's own.
   @Test func aSimulatedEventThatSnapshotsLackIsWithdrawn() throws {
     let service = try SimulatedService(["--events", "300", "--days", "20"])
     let url = "http://127.0.0.1:\(service.port)/earthquakes/feed/v1.0/summary/all_month.geojson"
@@ -158,12 +136,9 @@ import Testing
   @Test func anOutputThatFailsIsNoUnavailableService() throws {
     let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
     defer { close(full) }
-    let output = try Tools.start("quake-ingest", ["simulate", "--output", "-"], output: full).exit()
-    #expect(output.status == 1)
-    #expect(
-      output.errors == "quake-ingest: error: could not write output: No space left on device\n")
-    let file = try Tools.run("quake-ingest", ["simulate", "--output", "/dev/full"])
-    #expect(file.status == 1)
+    try Tools.start("quake-ingest", ["simulate", "--output", "-"], output: full).exit().expect(
+      1, errors: "quake-ingest: error: could not write output: No space left on device\n")
+    let file = try Tools.run("quake-ingest", ["simulate", "--output", "/dev/full"]).expect(1)
     #expect(
       file.errors
         == "quake-ingest: error: could not write file \"/dev/full\": No space left on device\n")
@@ -176,8 +151,8 @@ import Testing
   @Test(arguments: ["--rate=fast", "--port=-1", "--fault=none", "--days=0", "--max-age=1d"])
   func aFileDoesNotHideAWrongOption(option: String) throws {
     let file = folder.path + "/all.geojson"
-    let outcome = try Tools.run("quake-ingest", ["simulate", option, "--output", file])
-    #expect(outcome.status == 64 && outcome.errors.contains("invalid value"), "\(outcome.errors)")
+    try Tools.run("quake-ingest", ["simulate", option, "--output", file]).expect(
+      64, "invalid value")
     #expect(!FileManager.default.fileExists(atPath: file))
   }
 }

@@ -4,13 +4,7 @@ import TestSupport
 import Testing
 
 /// Events that a polled feed no longer has.
-@Suite struct WithdrawalTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
-  }
-
+@Suite final class WithdrawalTests: DatabaseSuite {
   /// A feed of events that happened hours ago, and their detail pages.
   private final class Catalogue: Sendable {
     private let events: Mutex<Set<Int>>
@@ -57,10 +51,10 @@ import Testing
   }
 
   private func run(_ server: ScriptedServer, _ arguments: String...) throws -> ToolProcess {
-    try Tools.start(
+    try database.start(
       "quake-ingest",
-      ["run", "--feed", "http://127.0.0.1:\(server.port)/summary/all_day.geojson@100ms"]
-        + arguments + database.option)
+      ["run", "--feed", "http://127.0.0.1:\(server.port)/summary/all_day.geojson@100ms"] + arguments
+    )
   }
 
   private func isWithdrawn(_ code: String) throws -> Bool {
@@ -79,8 +73,7 @@ import Testing
     catalogue.set(true, 7)
     try worker.waitForError("1 restored")
     #expect(try !isWithdrawn("us7"))
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().status == 0)
+    try worker.end()
     #expect(catalogue.asked.isEmpty)
   }
 
@@ -111,8 +104,7 @@ import Testing
     #expect(try !isWithdrawn("us7"))
     #expect(
       try database.value("select status from quake.quake where code = 'us7'") == "reviewed")
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().status == 0)
+    try worker.end()
   }
 
   @Test func pagesThatCannotBeRequestedHoldUpNoOther() throws {
@@ -128,7 +120,6 @@ import Testing
     try worker.waitForError("us7 was deleted from its catalogue")
     #expect(
       try database.value("select count(*) from quake.quake where withdrawn_at is not null") == "1")
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().status == 0)
+    try worker.end()
   }
 }

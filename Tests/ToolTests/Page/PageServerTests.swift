@@ -3,15 +3,9 @@ import TestSupport
 import Testing
 
 /// How `quake-serve` serves the page and its files.
-@Suite struct PageServerTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
-  }
-
+@Suite final class PageServerTests: DatabaseSuite {
   private func settings(_ server: ServerProcess) throws -> [String: Any] {
-    try #require(try server.get("/page/settings").json() as? [String: Any])
+    try server.get("/page/settings").object()
   }
 
   /// The directives of the policy that an answer has.
@@ -30,21 +24,20 @@ import Testing
     let folder = try #require(try settings(server)["assets"] as? String)
     #expect(folder.wholeMatch(of: #/\/assets\/[0-9a-z]{8,13}/#) != nil)
     for path in ["/", "/?min-magnitude=5&sort=magnitude:desc", "/embed", "/embed?last=7d"] {
-      let page = try server.get(path)
-      #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
+      let page = try server.get(path).expect(200)
+      #expect(page.headers["content-type"] == "text/html; charset=utf-8")
       #expect(page.headers["cache-control"] == "no-cache")
       #expect(!page.text.contains("{{") && page.text.contains("\"\(folder)/"), "\(path)")
       let tag = try #require(page.headers["etag"])
       #expect(try server.get(path, ["If-None-Match": tag]).status == 304)
-      let head = try server.request("HEAD", path)
-      #expect(head.status == 200 && head.body.isEmpty)
+      let head = try server.request("HEAD", path).expect(200)
+      #expect(head.body.isEmpty)
       #expect(head.headers["content-length"] == "\(page.body.count)")
       // Each file that it names is there, and may be kept forever.
       let named = page.text.matches(of: #/(?:href|src)="(\/assets\/[^"]+)"/#).map { String($0.1) }
       #expect(named.count > 5)
       for file in Set(named) {
-        let answer = try server.get(file, ["Accept-Encoding": "gzip"])
-        #expect(answer.status == 200, "\(file)")
+        let answer = try server.get(file, ["Accept-Encoding": "gzip"]).expect(200, with: file)
         #expect(answer.headers["cache-control"] == "public, max-age=31536000, immutable")
         let type = [
           "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -67,11 +60,10 @@ import Testing
   @Test func anotherVersionOfThePageIsNotMixedWithThisOne() throws {
     let server = try ServerProcess(database)
     let folder = try #require(try settings(server)["assets"] as? String)
-    let style = try server.get("/assets/0old/style/base.css")
-    #expect(style.status == 307 && style.headers["location"] == "\(folder)/style/base.css")
+    let style = try server.get("/assets/0old/style/base.css").expect(307)
+    #expect(style.headers["location"] == "\(folder)/style/base.css")
     #expect(style.headers["cache-control"] == "no-cache")
-    let script = try server.get("/assets/0old/main.js")
-    #expect(script.status == 404 && script.text.contains("load the page again"))
+    try server.get("/assets/0old/main.js").expect(404, "load the page again")
     for path in [
       "/assets/0old/none.css", "\(folder)/none.js", "\(folder)/index.html", "\(folder)/", folder,
       "\(folder)/style", "\(folder)/../index.html", "\(folder)/style/../main.js", "/assets",

@@ -27,7 +27,7 @@ struct PageTests {
         ])
     }
     let file = try folder.write("feed.geojson", Feeds.collection(features))
-    try Tools.succeed("quake-ingest", ["import"] + database.option + [file])
+    try database.succeed("quake-ingest", ["import", file])
     try database.psql("delete from quake.quake where code in ('us7', 'us8', 'us99')")
     try database.psql(
       "insert into quake.quake (code, time, magnitude, place) values ('local1', now() - interval '1 hour', null, null)"
@@ -105,8 +105,7 @@ struct PageTests {
     }
     // Some of them are no feeds, on purpose.
     for file in files.sorted() {
-      _ = try Tools.run(
-        "quake-ingest", ["import"] + database.option + ["\(Feeds.realFolder)/\(file)"])
+      _ = try database.run("quake-ingest", ["import", "\(Feeds.realFolder)/\(file)"])
     }
     // The real files have 139,000 events: two of their months occur again, ten years earlier.
     try database.psql(

@@ -4,30 +4,20 @@ import TestSupport
 import Testing
 
 /// `quake-query export`: what it writes is read by other programs, and imported again without a change.
-@Suite struct ExportTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class ExportTests: DatabaseSuite {
   private func load(_ files: [String]) throws {
-    try Tools.succeed("quake-ingest", ["import"] + database.option + files)
+    try database.succeed("quake-ingest", ["import"] + files)
   }
 
   @discardableResult
   private func export(_ arguments: [String]) throws -> ToolProcess.Outcome {
-    let outcome = try Tools.succeed("quake-query", ["export"] + database.option + arguments)
+    let outcome = try database.succeed("quake-query", ["export"] + arguments)
     return outcome
   }
 
   /// Imports a file; its report as JSON.
   private func again(_ file: String, _ arguments: [String] = []) throws -> JSONLine {
-    let outcome = try Tools.run(
-      "quake-ingest", ["import", "--json"] + database.option + arguments + [file])
-    try #require(outcome.status == 0, "\(file): \(outcome.errors)")
+    let outcome = try database.succeed("quake-ingest", ["import", "--json"] + arguments + [file])
     return try JSONLine(#require(outcome.lines.first))
   }
 
@@ -100,8 +90,7 @@ import Testing
     for name in ["quakes.ndjson", "quakes.xml"] {
       try export(["--output", folder.path + "/" + name])
       let other = try TestDatabase()
-      try Tools.succeed(
-        "quake-ingest", ["import"] + other.option + [folder.path + "/" + name])
+      try other.succeed("quake-ingest", ["import", folder.path + "/" + name])
       #expect(try other.value(list) == before, "\(name)")
     }
   }
@@ -109,7 +98,7 @@ import Testing
   @Test func optionsSelectTheEventsAsInTheList() throws {
     try load([folder.write("made.geojson", Feeds.collection(count: 9))])
     let selection = ["--min-magnitude", "1", "--bbox", "-118,35,-117,36", "--limit", "5"]
-    let list = try Tools.run("quake-query", ["list", "--json"] + database.option + selection)
+    let list = try database.run("quake-query", ["list", "--json"] + selection)
     let lines = try export(["--format", "ndjson"] + selection)
     #expect(lines.output == list.output)
     #expect(lines.lines.count == 5)
@@ -123,11 +112,7 @@ import Testing
     for (arguments, says) in [
       (["--output", "quakes.parquet"], "cannot write Parquet"),
       (["--output", "quakes.doc"], "does not tell the format"), ([], "give --format"),
-    ] {
-      let outcome = try Tools.run("quake-query", ["export"] + database.option + arguments)
-      #expect(outcome.status == 64, "\(arguments)")
-      #expect(outcome.errors.contains(says), "\(arguments): \(outcome.errors)")
-    }
+    ] { try database.run("quake-query", ["export"] + arguments).expect(64, says, with: arguments) }
   }
 
   // MARK: Other programs
@@ -153,8 +138,8 @@ import Testing
     let script = Tools.package + "/Tests/ToolTests/Readers/read_exports.py"
     // Some of these programs make folders in the home folder.
     let outcome = try Tools.shell(
-      "'\(Clients.python ?? "")' '\(script)' '\(folder.path)'", environment: ["HOME": folder.path])
-    try #require(outcome.status == 0, "\(outcome.errors)")
+      "'\(Clients.python ?? "")' '\(script)' '\(folder.path)'", environment: ["HOME": folder.path]
+    ).requireSuccess()
     let result = try #require(
       JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
     #expect(result["valid"] as? Bool == true, "QuakeML is not valid")

@@ -3,13 +3,9 @@ import TestSupport
 import Testing
 
 /// `quake-query list` and `stats`: order, pages, columns, codes, terminal, and bad input.
-@Suite struct ListTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
+@Suite final class ListTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try database.psql(
       """
       insert into quake.quake (code, time, magnitude, depth, place, net, type, longitude, latitude, felt) values
@@ -23,13 +19,11 @@ import Testing
   private func query(_ arguments: [String], input: String = "/dev/null") throws
     -> ToolProcess.Outcome
   {
-    try Tools.run("quake-query", arguments + database.option, input: input)
+    try database.run("quake-query", arguments, input: input)
   }
 
   private func lines(_ arguments: String...) throws -> [String] {
-    let outcome = try query(arguments)
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    return outcome.lines
+    try query(arguments).requireSuccess().lines
   }
 
   @Test func theOrderIsTheOneAskedFor() throws {
@@ -49,8 +43,8 @@ import Testing
       var count = 0
       while count < 9 {
         let outcome = try query(
-          ["list", "--sort", order, "--json", "--limit", "2", "--columns", "code,place"] + page)
-        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+          ["list", "--sort", order, "--json", "--limit", "2", "--columns", "code,place"] + page
+        ).expect(0, errors: "")
         pages += outcome.lines.dropLast()
         count += 1
         let last = try JSONLine(try #require(outcome.lines.last))
@@ -67,8 +61,7 @@ import Testing
     #expect(try lines("list", "--codes", "--page", String(note.1)) == ["hv3"])
     #expect(try query(["list", "--limit", "4"]).errors.isEmpty, "there is no next page")
     #expect(try query(["list", "--limit", "1", "--quiet"]).errors.isEmpty)
-    let outcome = try query(["list", "--sort", "time", "--page", String(note.1)])
-    #expect(outcome.status == 65 && outcome.errors.contains("another order"), "\(outcome.errors)")
+    try query(["list", "--sort", "time", "--page", String(note.1)]).expect(65, "another order")
   }
 
   @Test func columnsAreThoseAskedFor() throws {
@@ -89,9 +82,8 @@ import Testing
     try database.psql(
       "insert into quake.quake (code, time) values (E'it''s \"odd\" %_\\\\', '2024-01-01Z');")
     let file = try folder.write("codes", "us1\r\n\n  hv3  \nnone\nit's \"odd\" %_\\\n%\nus1")
-    let outcome = try query(["list", "--codes", "--code", "-"], input: file)
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.lines == ["hv3", "us1", "it's \"odd\" %_\\"])
+    try query(["list", "--codes", "--code", "-"], input: file).expect(
+      0, lines: ["hv3", "us1", "it's \"odd\" %_\\"])
     #expect(
       try query(
         ["list", "--count", "--code", "-", "--code", "us2", "--network", "us"], input: file
@@ -102,10 +94,7 @@ import Testing
     #expect(try query(["list", "--codes", "--code", "-"]).lines == [], "no code, no event")
     for bad in [String(repeating: "x", count: 300), "a\0b"] {
       let file = try folder.write("bad", "us1\n\(bad)\n")
-      let outcome = try query(["list", "--code", "-"], input: file)
-      #expect(
-        outcome.status == 65 && outcome.errors.contains("line 2 of the codes"), "\(outcome.errors)")
-      #expect(outcome.output.isEmpty)
+      try query(["list", "--code", "-"], input: file).expectFailure(65, "line 2 of the codes")
     }
   }
 
@@ -125,9 +114,8 @@ import Testing
       ["list", "--codes", "--code", "-"], ["list", "--sort", "place,magnitude:desc", "--json"],
       ["stats", "--by", "hour", "--json"],
     ] {
-      let process = try Tools.start(
-        "quake-query", arguments + database.option,
-        input: arguments.contains("-") ? file : "/dev/null")
+      let process = try database.start(
+        "quake-query", arguments, input: arguments.contains("-") ? file : "/dev/null")
       var peak = 0
       var count = 0
       while (try? process.line()) != nil {
@@ -141,11 +129,10 @@ import Testing
 
   /// A terminal of 60 columns, by the program script.
   private func terminal(_ command: String, environment: [String: String] = [:]) throws -> String {
-    let outcome = try Tools.shell(
+    try Tools.shell(
       "script -qec \"stty cols 60 rows 10; \(command) --database '\(database.conninfo)'\" /dev/null < /dev/null",
-      environment: ["TERM": "xterm", "NO_COLOR": "1"].merging(environment) { $1 })
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    return outcome.output.replacing("\r\n", with: "\n")
+      environment: ["TERM": "xterm", "NO_COLOR": "1"].merging(environment) { $1 }
+    ).expect(0).output.replacing("\r\n", with: "\n")
   }
 
   @Test(.enabled(if: access("/usr/bin/script", X_OK) == 0, "there is no script(1)"))
@@ -167,14 +154,12 @@ import Testing
     // A pager that leaves early ends the program quietly.
     #expect(try terminal("quake-query list", environment: ["PAGER": "head -n 1"]).hasPrefix("time"))
     // One that is not there is an error: nobody has seen the answer.
-    let missing = try Tools.shell(
+    try Tools.shell(
       "script -qec \"quake-query list --database '\(database.conninfo)'\" /dev/null < /dev/null",
-      environment: ["TERM": "xterm", "NO_COLOR": "1", "PAGER": "/nonexistent/pager"])
-    #expect(missing.status == 1, "\(missing.output)")
-    #expect(missing.output.contains("error: could not run the pager \"/nonexistent/pager\""))
+      environment: ["TERM": "xterm", "NO_COLOR": "1", "PAGER": "/nonexistent/pager"]
+    ).expect(1, printing: "error: could not run the pager \"/nonexistent/pager\"")
     // Without a terminal there is neither a table nor a pager.
-    let piped = try Tools.run(
-      "quake-query", ["list"] + database.option, environment: ["PAGER": "echo no"])
+    let piped = try database.run("quake-query", ["list"], environment: ["PAGER": "echo no"])
     #expect(piped.lines.count == 5 && piped.lines[0].contains("(long)"))
     // Some services have magnitudes and depths with 15 digits. Columns that are asked for have them.
     try database.psql(
@@ -233,46 +218,10 @@ import Testing
     #expect(magnitudes.last == "1 event without magnitude", "\(magnitudes)")
     let classes = try lines("stats", "--by", "magnitude", "--json", "--type", "any")
     #expect(try classes.map { try JSONLine($0).integer("cumulative") } == [3, 2, nil])
-    let plain = try Tools.run(
-      "quake-query", ["stats", "--by", "day", "--plot"] + database.option,
-      environment: ["LC_ALL": "C"])
+    let plain = try database.run(
+      "quake-query", ["stats", "--by", "day", "--plot"], environment: ["LC_ALL": "C"])
     #expect(
       plain.output.contains("##") && plain.output.utf8.allSatisfy { $0 < 0x80 }, "\(plain.output)")
-  }
-
-  // MARK: Bad input
-
-  @Test func wrongOptionsOfListsAreUsageErrors() throws {
-    let commands = """
-      list --sort depht
-      list --sort time:down
-      list --columns code,depht
-      list --count --codes
-      list --last 1d --from 2024-01-01
-      list --last 7
-      list --from 2024-01-02 --to 2024-01-01
-      list --min-magnitude 5 --max-magnitude 4
-      list --alert purple
-      list --bbox 0,10,1,5
-      list --within 100:95,0
-      list --op insert
-      history --op merge
-      history --after 1 --since 2024-01-01
-      history --transaction 1.00000000 --up-to 0
-      stats --by depth
-      stats --plot
-      stats --by day --completeness 2
-      stats --completeness 13
-      diff 10:00
-      show - -
-      export --format kml --spreadsheet
-      """
-    for command in commands.split(separator: "\n") {
-      let outcome = try query(command.split(separator: " ").map(String.init))
-      #expect(outcome.status == 64, "\(command): \(outcome.ending) \(outcome.errors)")
-      #expect(outcome.output.isEmpty, "\(command)")
-      #expect(outcome.errors.hasPrefix("quake-query: error: "), "\(command): \(outcome.errors)")
-    }
   }
 
   @Test func textsAreTakenLiterally() throws {
@@ -283,11 +232,6 @@ import Testing
       (["--bbox", "170,0,-170,50"], ["hv3", "us1"]), (["--within", "60:20,180"], ["hv3", "us1"]),
       (["--felt", "7"], ["hv4", "us1"]), (["--type", "quarry blast"], ["us2"]),
       (["--place", "volcano", "--place", "odd"], ["hv3", "us2"]),
-    ] {
-      let outcome = try query(["list", "--codes"] + arguments)
-      #expect(
-        outcome.status == 0 && outcome.lines == codes,
-        "\(arguments): \(outcome.output)\(outcome.errors)")
-    }
+    ] { try query(["list", "--codes"] + arguments).expect(0, lines: codes, with: arguments) }
   }
 }

@@ -15,15 +15,12 @@ import Testing
   }
 
   private func postgis(_ word: String) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["postgis", word] + database.option)
+    try database.run("quake-admin", ["postgis", word])
   }
 
   @Test func aServerWithoutPostGISIsAnError() throws {
     guard !hasPostGIS else { return }
-    let outcome = try postgis("enable")
-    #expect(outcome.status == 1)
-    #expect(outcome.errors.contains("the server has no PostGIS"))
-    #expect(outcome.errors.contains("postgresql-N-postgis-3"))
+    try postgis("enable").expect(1, "the server has no PostGIS", "postgresql-N-postgis-3")
   }
 
   @Test func eventsArePointsThatFollowTheirEvents() throws {
@@ -31,12 +28,10 @@ import Testing
     try database.psql(
       "insert into quake.quake (code, time, longitude, latitude) values ('a', now(), 179.5, -10), ('b', now(), null, null)"
     )
-    let enabled = try postgis("enable")
-    #expect(enabled.status == 0, "\(enabled.errors)")
-    #expect(enabled.output == "the view quake.quake_point shows the events as points\n")
+    try postgis("enable").expect(
+      0, output: "the view quake.quake_point shows the events as points\n")
     #expect(try postgis("enable").output == "it was enabled already\n")
-    let status = try Tools.run("quake-admin", ["status"] + database.option)
-    #expect(status.status == 0, "\(status.errors)")
+    try database.run("quake-admin", ["status"]).expect(0)
     #expect(
       try database.column(
         "select code || ' ' || public.st_asewkt(geom) from quake.quake_point")
@@ -47,8 +42,8 @@ import Testing
     try Tools.succeed(
       "quake-ingest", ["simulate", "--events", "50", "--output", feed.path + "/feed.geojson"])
     for expected in ["50", "0"] {
-      let report = try Tools.succeed(
-        "quake-ingest", ["import", feed.path + "/feed.geojson", "--json"] + database.option)
+      let report = try database.succeed(
+        "quake-ingest", ["import", feed.path + "/feed.geojson", "--json"])
       #expect(report.output.contains("\"inserted\":\(expected)"), "\(report.output)")
     }
     try database.psql("update quake.quake set latitude = 11 where code = 'a'")
@@ -57,7 +52,7 @@ import Testing
     )
     #expect(try database.count("quake.quake_point") == 51)
     #expect(try database.value("select count(*) from quake.as_of(quake.latest_token())") == "52")
-    let versions = try Tools.run("quake-query", ["versions", "a"] + database.option)
+    let versions = try database.run("quake-query", ["versions", "a"])
     #expect(versions.lines.count == 2, "\(versions.output)\(versions.errors)")
     #expect(
       try database.column("select changed::text from quake.versions('a') where op = 'update'")
@@ -75,9 +70,7 @@ import Testing
   @Test func aColumnOfOnesOwnIsNotTouched() throws {
     try database.psql("alter table quake.quake add column geom text")
     for word in ["enable", "disable"] {
-      let outcome = try postgis(word)
-      #expect(outcome.status == 1)
-      #expect(outcome.errors.contains("has a column \"geom\" that is not Quake's"))
+      try postgis(word).expect(1, "has a column \"geom\" that is not Quake's")
     }
   }
 }

@@ -3,11 +3,9 @@ import TestSupport
 import Testing
 
 /// `quake-query`. The writer is the real `psql`.
-@Suite struct QueryTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
+@Suite final class QueryTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try database.psql(
       """
       begin;
@@ -28,14 +26,14 @@ import Testing
   }
 
   private func query(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-query", arguments + database.option)
+    try database.run("quake-query", arguments)
   }
 
   private func lines(
     _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> [String] {
-    let outcome = try Tools.run("quake-query", arguments + database.option)
-    try #require(outcome.status == 0, "\(outcome.errors)", sourceLocation: sourceLocation)
+    let outcome = try database.run("quake-query", arguments).requireSuccess(
+      sourceLocation: sourceLocation)
     #expect(outcome.errors.isEmpty, sourceLocation: sourceLocation)
     return outcome.lines
   }
@@ -51,12 +49,11 @@ import Testing
   // MARK: history
 
   @Test func theHistoryIsWhatTheWatcherPrints() throws {
-    let watched = try Tools.run(
-      "quake-watch", ["--json", "--from-start", "--no-follow"] + database.option)
+    let watched = try database.run("quake-watch", ["--json", "--from-start", "--no-follow"])
     #expect(try lines(["history", "--json"]) == watched.lines)
     #expect(
       try lines(["history", "--json", "--descending"]) == Array(watched.lines.reversed()))
-    let text = try Tools.run("quake-watch", ["--from-start", "--no-follow"] + database.option)
+    let text = try database.run("quake-watch", ["--from-start", "--no-follow"])
     #expect(try lines(["history"]) == text.lines)
     #expect(watched.lines.count == 5)
   }
@@ -71,7 +68,6 @@ import Testing
         select 'b\(number)-' || i, now() from generate_series(1, 1000) i
         """)
     }
-    let folder = try TemporaryFolder()
     let outcome = try Tools.shell(
       """
       { quake-query \(command) -d '\(database.conninfo)' 2>errors & echo $! >pid; wait $! || echo $? >status; } |
@@ -95,11 +91,7 @@ import Testing
     #expect(try changes("--after", "1", "--up-to", "3") == Array(all[2...3]))
     #expect(try changes("--transaction", tokens[2]) == ["delete us2"])
     #expect(try changes("--limit", "2", "--descending") == ["insert us3", "delete us2"])
-    try database.psql(
-      """
-      update quake.change_transaction
-         set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute';
-      """)
+    try database.dateTransactions()
     #expect(try changes("--after", "2024-01-01T00:02:00Z") == Array(all[3...]))
     #expect(
       try changes("--since", "2024-01-01T00:01Z", "--until", "2024-01-01T00:02:30Z")
@@ -159,15 +151,10 @@ import Testing
     let tokens = try database.tokens()
     #expect(try codes("--as-of", tokens[0]) == ["us2", "us1"])
     #expect(try codes("--as-of", "3") == ["us1"])
-    let before = try Tools.run("quake-query", ["list", "--as-of", "0"] + database.option)
-    #expect(before.status == 0 && before.output.isEmpty)
-    #expect(before.errors.contains("no transaction was committed by then"))
+    try database.run("quake-query", ["list", "--as-of", "0"]).expect(
+      0, "no transaction was committed by then", output: "")
     #expect(try codes("--as-of", tokens[0], "--min-magnitude", "2") == ["us1"])
-    try database.psql(
-      """
-      update quake.change_transaction
-         set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute';
-      """)
+    try database.dateTransactions()
     #expect(try codes("--as-of", "2024-01-01T00:01:30Z") == ["us2", "us1"])
     let event = try JSONLine(try #require(try lines(["list", "--json", "--as-of", "1"]).last))
     #expect(event.double("magnitude") == 5.5 && event.isNull("felt"))
@@ -211,7 +198,7 @@ import Testing
          set magnitude = 0.1 + 4.6, status = 'reviewed', felt = 12, depth = 10, alert = 'green'
        where code = 'us4';
       """)
-    let plain = try Tools.run("quake-query", ["diff", before] + database.option)
+    let plain = try database.run("quake-query", ["diff", before])
     #expect(plain.lines.count == 1 && plain.lines[0].contains("(us4)"), "\(plain.output)")
     #expect(plain.errors.contains("left out: 1 event with differences only in columns"))
     let all = try lines(["diff", before, "--verbose"])
@@ -258,9 +245,7 @@ import Testing
       ("1.00000000", "history diverged at token 1.00000000"), ("99", "there is no transaction 99"),
     ] {
       for arguments in [["history", "--count", "--up-to", token], ["diff", "0", token]] {
-        let outcome = try Tools.run("quake-query", arguments + database.option)
-        #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
-        #expect(outcome.output.isEmpty)
+        let outcome = try database.run("quake-query", arguments).expectFailure(65, with: arguments)
         #expect(
           outcome.errors.hasPrefix("quake-query: error: \(words)"), "\(outcome.errors)")
         #expect(outcome.errors.contains("\n  hint: "))
@@ -271,18 +256,15 @@ import Testing
   @Test func expiredTokensAreBadData() throws {
     let tokens = try database.tokens()
     #expect(
-      try Tools.run(
-        "quake-admin", ["history", "purge", "--yes", "--before", tokens[2]] + database.option
-      )
-      .status == 0)
+      try database.run("quake-admin", ["history", "purge", "--yes", "--before", tokens[2]])
+        .status == 0)
     #expect(try changes() == ["insert us3"], "it begins at the retention floor")
     for arguments in [
       ["history", "--after", tokens[1]], ["history", "--since", "2024-01-01"],
       ["list", "--as-of", tokens[0]], ["list", "--as-of", "2024-01-01"], ["diff", tokens[1]],
       ["history", "--transaction", tokens[2]],
     ] {
-      let outcome = try Tools.run("quake-query", arguments + database.option)
-      #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
+      let outcome = try database.run("quake-query", arguments).expect(65, with: arguments)
       let words =
         arguments.contains("2024-01-01")
         ? "the history at 2024-01-01T00:00:00.000Z was purged" : "has expired"
@@ -294,9 +276,7 @@ import Testing
 
   @Test func unknownIdsAreAFailure() throws {
     for arguments in [["show", "us2"], ["show", "nothing"], ["versions", "nothing"]] {
-      let outcome = try Tools.run("quake-query", arguments + database.option)
-      #expect(outcome.status == 1)
-      #expect(outcome.output.isEmpty)
+      let outcome = try database.run("quake-query", arguments).expectFailure(1)
       #expect(outcome.errors.hasPrefix("quake-query: error: there is no event \"\(arguments[1])\""))
       // Somebody who looks for an event that was deleted learns where it is.
       #expect(

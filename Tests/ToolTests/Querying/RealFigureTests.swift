@@ -12,7 +12,7 @@ struct RealFigureTests {
   /// The store of all tests, which only read it.
   private static let original = Result<TestDatabase, any Error> {
     let database = try TestDatabase()
-    try Tools.succeed("quake-ingest", ["import", feed] + database.option)
+    try database.succeed("quake-ingest", ["import", feed])
     return database
   }
   private let database: TestDatabase
@@ -24,8 +24,7 @@ struct RealFigureTests {
   private func lines(_ arguments: String...) throws -> [JSONLine] { try lines(arguments) }
 
   private func lines(_ arguments: [String]) throws -> [JSONLine] {
-    let outcome = try Tools.succeed("quake-query", arguments + ["--json"] + database.option)
-    return try outcome.lines.map(JSONLine.init)
+    try database.succeed("quake-query", arguments + ["--json"]).lines.map(JSONLine.init)
   }
 
   private func isNear(_ left: Double?, _ right: Any?) -> Bool {
@@ -150,7 +149,7 @@ struct RealFigureTests {
     let reference = try #require(value as? [[String]])
     for ((arguments, _), expected) in zip(filters, reference) {
       #expect(!expected.isEmpty, "\(arguments)")
-      let outcome = try Tools.run("quake-query", ["list", "--codes"] + arguments + database.option)
+      let outcome = try database.run("quake-query", ["list", "--codes"] + arguments)
       #expect(outcome.lines.sorted() == expected, "\(arguments)")
     }
   }

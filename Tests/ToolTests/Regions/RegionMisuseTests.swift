@@ -10,39 +10,36 @@ import Testing
     let server = try ServerProcess(scene.region)
     try server.waitUntilReady("?max-lag=1h")
     try eventually("its lag is known") {
-      try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option).output
+      try scene.region.run("quake-admin", ["status", "--prometheus"]).output
         .contains("quake_region_lag_seconds{region=\"\(scene.name)\"}")
     }
-    let known = try Tools.run("quake-admin", ["status", "--json"] + scene.region.option)
+    let known = try scene.region.run("quake-admin", ["status", "--json"])
     let region = try #require(try JSONLine(known.output)["region"])
     #expect(region.string("name") == scene.name && region.integer("errors") == 0)
     #expect(region.double("lag_seconds") != nil && region.integer("behind_bytes") != nil)
     let served = try server.get("/metrics").text
     #expect(served.contains("quake_region_running{region=\"\(scene.name)\"} 1"), "\(served)")
     for command in [["refresh"], ["feeds", "pause", "all_day"]] {
-      let refused = try Tools.run("quake-admin", command + scene.region.option)
-      #expect(refused.status == 64, "\(refused.errors)")
-      #expect(refused.errors.contains("there is no feed at region \"\(scene.name)\""))
-      #expect(refused.errors.contains("at the centre"))
+      try scene.region.run("quake-admin", command).expect(
+        64, "there is no feed at region \"\(scene.name)\"", "at the centre")
     }
     let connection = try scene.region.connect()
-    try connection.run("alter subscription quake_region_\(scene.name) disable")
+    try connection.run("alter subscription \(scene.subscription) disable")
     try eventually("its worker has ended") {
       try server.get("/readyz?max-lag=1h").status == 503
     }
     try eventually("without a limit it is ready") { try server.get("/readyz").status == 200 }
     try server.stop()
     let words = "the subscription of region \(scene.name) is disabled"
-    let status = try Tools.run("quake-admin", ["status"] + scene.region.option)
-    #expect(status.status == 1 && status.errors.contains(words), "\(status.errors)")
-    let metrics = try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option)
+    try scene.region.run("quake-admin", ["status"]).expect(1, words)
+    let metrics = try scene.region.run("quake-admin", ["status", "--prometheus"])
     #expect(metrics.output.contains("quake_region_running{region=\"\(scene.name)\"} 0"))
-    let doctor = try Tools.run("quake-admin", ["doctor"] + scene.region.option)
+    let doctor = try scene.region.run("quake-admin", ["doctor"])
     #expect(doctor.output.contains("problem: region: \(words)"), "\(doctor.output)")
     #expect(try scene.check("subscription").found == words)
     try eventually("its slot is not read") {
       try scene.check("slot").found.hasPrefix(
-        "nobody reads quake_region_\(scene.name), which keeps ")
+        "nobody reads \(scene.subscription), which keeps ")
     }
     #expect(try scene.create().status == 0)
     try scene.waitUntilWell()
@@ -85,18 +82,18 @@ import Testing
   @Test func anotherDatabaseOfTheServerMayHaveARegionOfThatName() throws {
     let scene = try RegionScene()
     let other = try TestDatabase(on: .region)
-    let subscription = "quake_region_\(scene.name)"
     try other.psql(
       """
-      create subscription \(subscription) connection '' publication other
+      create subscription \(scene.subscription) connection '' publication other
         with (connect = false, enabled = false, slot_name = none)
       """)
-    defer { _ = try? other.psql("drop subscription \(subscription)") }
+    defer { _ = try? other.psql("drop subscription \(scene.subscription)") }
     try scene.write(1)
     try scene.centre.psql("alter table quake.quake add column note text")
     let refused = try scene.create("--timeout", "30s")
     #expect(
-      refused.errors.contains("the workers of subscription \(subscription) cannot copy the tables"),
+      refused.errors.contains(
+        "the workers of subscription \(scene.subscription) cannot copy the tables"),
       "\(refused.errors)")
     try scene.region.psql("alter table quake.quake add column note text")
     try eventually("the tables are copied") { try scene.create("--timeout", "30s").status == 0 }
@@ -124,9 +121,7 @@ import Testing
       let check = try scene.check("publications")
       #expect(check.state == "problem" && check.found.contains(found), "\(check)")
       #expect(check.next?.contains("--anew") == true)
-      let refused = try scene.create()
-      #expect(refused.status == 1 && refused.errors.contains(found), "\(refused.errors)")
-      #expect(refused.errors.contains("Add --anew"))
+      try scene.create().expect(1, found, "Add --anew")
       try scene.create("--anew").requireSuccess()
       try scene.waitForRegion()
       #expect(try scene.check("publications").state == "ok")
@@ -137,19 +132,20 @@ import Testing
 
   @Test func aSubscriptionThatDoesNotFlushIsCorrected() throws {
     let scene = try RegionScene.made()
-    let subscription = "quake_region_\(scene.name)"
-    try scene.region.psql("alter subscription \(subscription) set (synchronous_commit = off)")
+    try scene.region.psql("alter subscription \(scene.subscription) set (synchronous_commit = off)")
     let check = try scene.check("publications")
     #expect(check.state == "problem" && check.found == "the subscription commits without a flush")
     #expect(check.next?.contains("--anew") == false)
     #expect(try scene.create().status == 0)
     try scene.waitUntilWell()
     // What the owner has chosen instead stays.
-    try scene.region.psql("alter subscription \(subscription) set (synchronous_commit = local)")
+    try scene.region.psql(
+      "alter subscription \(scene.subscription) set (synchronous_commit = local)")
     #expect(try scene.create().status == 0)
     #expect(
       try scene.region.value(
-        "select subsynccommit from pg_subscription where subname = '\(subscription)'") == "local")
+        "select subsynccommit from pg_subscription where subname = '\(scene.subscription)'")
+        == "local")
   }
 
   @Test func aFailureToConnectLeavesTheRegionAsItWas() throws {
@@ -174,22 +170,18 @@ import Testing
     try scene.waitUntilWell()
     // What a restored backup has.
     let copy = try TestDatabase(on: .region)
-    let subscription = "quake_region_\(scene.name)"
     let connection = try copy.connect()
     try connection.run(
-      "insert into quake.regional_database (name, is_here, schema_version) values ('\(scene.name)', true, 26)",
-      """
-      create subscription \(subscription) connection '\(scene.centre.conninfo.replacing("'", with: "''"))'
-        publication quake_region, quake_region_history with (connect = false, slot_name = '\(subscription)')
-      """)
+      "insert into quake.regional_database (name, is_here, schema_version) values ('\(scene.name)', true, 26)"
+    )
+    try scene.subscribe(connection, with: "connect = false, slot_name = '\(scene.subscription)'")
     for command in [
       ["create", scene.name, "--centre", scene.centre.conninfo, "--anew"], ["drop", "--yes"],
     ] {
-      let refused = try Tools.run("quake-admin", ["region"] + command + copy.option)
-      #expect(refused.status == 1, "\(refused.output)")
-      #expect(refused.errors.contains("another database reads the slot \(subscription)"))
+      try copy.run("quake-admin", ["region"] + command).expect(
+        1, "another database reads the slot \(scene.subscription)")
     }
-    try Tools.succeed("quake-admin", ["region", "drop", "--centre-lost", "--yes"] + copy.option)
+    try copy.succeed("quake-admin", ["region", "drop", "--centre-lost", "--yes"])
     try scene.write(1)
     try scene.waitForRegion()
     try scene.waitUntilWell()
@@ -197,50 +189,41 @@ import Testing
 
   @Test func aSubscriptionMadeAnewIsACopyOrAnError() throws {
     let scene = try RegionScene.made()
-    let subscription = "quake_region_\(scene.name)"
     // By hand, without a copy.
     let connection = try scene.region.connect()
-    try connection.run("drop subscription \(subscription)")
+    try connection.run("drop subscription \(scene.subscription)")
     let none = "region \(scene.name) has no subscription, and gets nothing from its centre"
     #expect(try scene.check("subscription").found == none)
-    #expect(try Tools.run("quake-admin", ["status"] + scene.region.option).errors.contains(none))
+    #expect(try scene.region.run("quake-admin", ["status"]).errors.contains(none))
     #expect(throws: (any Error).self) { try connection.run("delete from quake.quake") }
     try scene.write(2)
-    try connection.run(
-      """
-      create subscription \(subscription) connection '\(scene.centre.conninfo.replacing("'", with: "''"))'
-        publication quake_region, quake_region_history with (copy_data = false)
-      """)
+    try scene.subscribe(connection, with: "copy_data = false")
     try scene.write(1)
     try scene.waitForRegion()
     let history = try scene.check("history")
     #expect(history.state == "problem" && history.found.contains("history diverged at token 3."))
-    let watch = try Tools.run(
-      "quake-watch", ["--from-start", "--no-follow"] + scene.region.option)
-    #expect(watch.status == 65 && watch.errors.contains("history diverged"), "\(watch.errors)")
-    let refused = try scene.create()
-    #expect(refused.status == 1, "\(refused.output)")
-    #expect(refused.errors.contains("changes of the centre are missing in region"))
-    #expect(refused.errors.contains("history diverged at token 3."), "\(refused.errors)")
+    try scene.region.run("quake-watch", ["--from-start", "--no-follow"]).expect(
+      65, "history diverged")
+    try scene.create().expect(
+      1, "changes of the centre are missing in region", "history diverged at token 3.")
     try scene.run("create", scene.name, "--centre", scene.centre.conninfo, "--anew")
       .requireSuccess()
     try scene.waitUntilWell()
     #expect(try scene.centre.history() == scene.region.history())
 
     // The slot is lost, as in a failover without failover slots.
-    try connection.run("alter subscription \(subscription) disable")
-    try connection.run("alter subscription \(subscription) set (slot_name = none)")
+    try connection.run("alter subscription \(scene.subscription) disable")
+    try connection.run("alter subscription \(scene.subscription) set (slot_name = none)")
     try eventually("the slot is not read") {
       try scene.centre.value(
-        "select active::text from pg_replication_slots where slot_name = '\(subscription)'")
+        "select active::text from pg_replication_slots where slot_name = '\(scene.subscription)'")
         == "false"
     }
-    try scene.centre.connect().run("select pg_drop_replication_slot('\(subscription)')")
+    try scene.centre.connect().run("select pg_drop_replication_slot('\(scene.subscription)')")
     #expect(
       try scene.check("slot").found
-        == "the centre has no slot \(subscription): it was dropped, or lost in a failover")
-    let again = try scene.create()
-    #expect(again.status == 1 && again.errors.contains("Add --anew"), "\(again.errors)")
+        == "the centre has no slot \(scene.subscription): it was dropped, or lost in a failover")
+    try scene.create().expect(1, "Add --anew")
     try scene.create("--anew").requireSuccess()
     try scene.waitUntilWell()
   }
@@ -251,28 +234,22 @@ import Testing
     try scene.waitUntilWell()
     let server = try ServerProcess(scene.region)
     try server.waitUntilReady("?max-lag=1h")
-    let subscription = "quake_region_\(scene.name)"
     let connection = try scene.region.connect()
-    try connection.run("alter subscription \(subscription) disable")
-    try connection.run("alter subscription \(subscription) set (slot_name = none)")
-    try connection.run("drop subscription \(subscription)")
-    try connection.run(
-      """
-      create subscription \(subscription) connection '\(scene.centre.conninfo.replacing("'", with: "''"))'
-        publication quake_region, quake_region_history with (connect = false, slot_name = '\(subscription)')
-      """)
-    try connection.run("alter subscription \(subscription) enable")
+    try connection.run("alter subscription \(scene.subscription) disable")
+    try connection.run("alter subscription \(scene.subscription) set (slot_name = none)")
+    try connection.run("drop subscription \(scene.subscription)")
+    try scene.subscribe(connection, with: "connect = false, slot_name = '\(scene.subscription)'")
+    try connection.run("alter subscription \(scene.subscription) enable")
     try scene.write(1)
     try eventually("the centre's change was skipped") {
       try scene.region.value(
-        "select latest_end_lsn is not null from pg_stat_subscription where subname = '\(subscription)'"
+        "select latest_end_lsn is not null from pg_stat_subscription where subname = '\(scene.subscription)'"
       ) == "t"
     }
     let words =
       "the subscription of region \(scene.name) lacks tables, and skips what its centre commits to them"
-    let status = try Tools.run("quake-admin", ["status"] + scene.region.option)
-    #expect(status.status == 1 && status.errors.contains(words), "\(status.errors)")
-    let metrics = try Tools.run("quake-admin", ["status", "--prometheus"] + scene.region.option)
+    try scene.region.run("quake-admin", ["status"]).expect(1, words)
+    let metrics = try scene.region.run("quake-admin", ["status", "--prometheus"])
     #expect(metrics.output.contains("quake_region_running{region=\"\(scene.name)\"} 0"))
     #expect(try scene.check("subscription").found == words)
     #expect(try server.get("/readyz?max-lag=1h").status == 503)
@@ -284,7 +261,7 @@ import Testing
   @Test func whatCannotBeARegionIsRefused() throws {
     let scene = try RegionScene.made()
     func expect(_ words: String, _ arguments: [String], at database: TestDatabase) throws {
-      let outcome = try Tools.run("quake-admin", ["region"] + arguments + database.option)
+      let outcome = try database.run("quake-admin", ["region"] + arguments)
       #expect(outcome.status != 0 && outcome.errors.contains(words), "\(outcome.errors)")
     }
     let other = try TestDatabase(on: .region)
@@ -333,9 +310,4 @@ import Testing
     try scene.write(1)
     try scene.waitForRegion()
   }
-}
-
-extension ToolProcess.Outcome {
-  /// Fails the test with what the tool said.
-  func requireSuccess() throws { try #require(status == 0, "\(errors)") }
 }

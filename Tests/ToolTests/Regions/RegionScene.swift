@@ -9,6 +9,8 @@ struct RegionScene {
   /// The region's name: slots belong to the server, which other tests use, too.
   let name: String
 
+  var subscription: String { "quake_region_\(name)" }
+
   /// Databases without events, which have nothing to do with each other yet.
   init() throws {
     centre = try TestDatabase(on: .centre)
@@ -20,20 +22,27 @@ struct RegionScene {
   static func made() throws -> RegionScene {
     let scene = try RegionScene()
     try scene.write(3)
-    let outcome = try scene.create()
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    try scene.create().requireSuccess()
     return scene
   }
 
   /// Runs a subcommand of `quake-admin region` at the region.
   func run(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["region"] + arguments + region.option)
+    try region.run("quake-admin", ["region"] + arguments)
   }
 
   func create(_ options: String...) throws -> ToolProcess.Outcome {
-    try Tools.run(
-      "quake-admin",
-      ["region", "create", name, "--centre", centre.conninfo] + options + region.option)
+    try region.run(
+      "quake-admin", ["region", "create", name, "--centre", centre.conninfo] + options)
+  }
+
+  /// Makes the subscription by hand.
+  func subscribe(_ connection: Connection, with options: String) throws {
+    try connection.run(
+      """
+      create subscription \(subscription) connection '\(centre.conninfo.replacing("'", with: "''"))'
+        publication quake_region, quake_region_history with (\(options))
+      """)
   }
 
   /// Commits events at the centre, one in a transaction.

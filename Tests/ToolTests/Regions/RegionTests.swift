@@ -8,12 +8,10 @@ import Testing
     let scene = try RegionScene()
     let folder = try TemporaryFolder()
     let feed = try folder.write("a.geojson", Feeds.collection(count: 20))
-    try Tools.succeed("quake-ingest", ["import", feed] + scene.centre.option)
-    try Tools.succeed(
-      "quake-admin",
-      ["events", "set", "magnitude=5.0", "us1", "--author", "alice", "--yes"] + scene.centre.option)
-    let made = try scene.create()
-    try #require(made.status == 0, "\(made.errors)")
+    try scene.centre.succeed("quake-ingest", ["import", feed])
+    try scene.centre.succeed(
+      "quake-admin", ["events", "set", "magnitude=5.0", "us1", "--author", "alice", "--yes"])
+    let made = try scene.create().requireSuccess()
     #expect(made.output.contains("is region \"\(scene.name)\" of"))
 
     // They were started before the changes, and are told of each.
@@ -23,7 +21,7 @@ import Testing
     var lines = try watchers.map { try $0.lines(21) }
     let next = try folder.write(
       "b.geojson", Feeds.collection(count: 25, magnitude: "2.7", generated: 1_700_000_200_000))
-    try Tools.succeed("quake-ingest", ["import", next] + scene.centre.option)
+    try scene.centre.succeed("quake-ingest", ["import", next])
     try scene.centre.psql(
       """
       begin; set local quake.author = 'bob';
@@ -45,7 +43,7 @@ import Testing
       }
       #expect(answers[0] == answers[1] && !answers[0].isEmpty, "\(arguments)")
     }
-    try Tools.succeed("quake-query", ["verify"] + scene.region.option)
+    try scene.region.succeed("quake-query", ["verify"])
     let servers = try [scene.centre, scene.region].map { try ServerProcess($0) }
     for path in ["/v1/quakes?limit=100", "/v1/quakes/after/versions", "/v1/table"] {
       let answers = try servers.map { try $0.get(path) }
@@ -54,8 +52,7 @@ import Testing
     for server in servers { try server.stop() }
 
     try scene.waitUntilWell()
-    let again = try scene.create()
-    #expect(again.status == 0 && again.output.contains("is as it should be"), "\(again.errors)")
+    try scene.create().expect(0, printing: "is as it should be")
   }
 
   @Test func localWritersAreRefusedAndToldWhatToDo() throws {
@@ -71,13 +68,9 @@ import Testing
       ("quake-admin", ["history", "purge", "--before", "now", "--yes"]),
     ]
     for (tool, arguments) in commands {
-      let outcome = try Tools.run(tool, arguments + scene.region.option)
-      #expect(
-        outcome.status == 77
-          && outcome.errors.contains(
-            "cannot write to region \"\(scene.name)\", which is a copy of its centre")
-          && outcome.errors.contains("run at the centre"),
-        "\(tool) \(arguments): \(outcome.ending) \(outcome.errors)")
+      try scene.region.run(tool, arguments).expect(
+        77, "cannot write to region \"\(scene.name)\", which is a copy of its centre",
+        "run at the centre", with: arguments)
     }
     let connection = try scene.region.connect()
     for statement in [
@@ -87,13 +80,11 @@ import Testing
       #expect(throws: (any Error).self) { try connection.run(statement) }
     }
     // What a reader has is its own.
-    try Tools.succeed(
-      "quake-watch", ["--name", "w", "--from-start", "--no-follow"] + scene.region.option)
+    try scene.region.succeed("quake-watch", ["--name", "w", "--from-start", "--no-follow"])
     #expect(
       try scene.both("quake-query", "list").centre == scene.both("quake-query", "list").region)
 
-    let dropped = try scene.run("drop", "--yes")
-    #expect(dropped.status == 0 && dropped.errors.isEmpty, "\(dropped.errors)")
+    try scene.run("drop", "--yes").expect(0, errors: "")
     #expect(
       try scene.centre.value(
         """
@@ -101,33 +92,31 @@ import Testing
              + (select count(*) from pg_publication) + (select count(*) from quake.regional_database)
         """) == "0")
     let next = try folder.write("b.geojson", Feeds.collection(count: 2, from: 50))
-    try Tools.succeed("quake-ingest", ["import", next] + scene.region.option)
+    try scene.region.succeed("quake-ingest", ["import", next])
     try scene.region.psql("insert into quake.quake (code, time) values ('local', now())")
-    try Tools.succeed("quake-query", ["verify"] + scene.region.option)
+    try scene.region.succeed("quake-query", ["verify"])
     #expect(try scene.region.value("select split_part(quake.latest_token(), '.', 1)") == "5")
     #expect(try scene.run("check").errors.contains("is no region"))
   }
 
   @Test func aReaderThatIsAheadOfTheRegionWaits() throws {
     let scene = try RegionScene.made()
-    let subscription = "quake_region_\(scene.name)"
     let connection = try scene.region.connect()
-    try connection.run("alter subscription \(subscription) disable")
+    try connection.run("alter subscription \(scene.subscription) disable")
     try eventually("its worker has ended") {
       try scene.region.value(
         """
-        select count(*) from pg_stat_subscription where subname = '\(subscription)' and pid is not null
+        select count(*) from pg_stat_subscription where subname = '\(scene.subscription)' and pid is not null
         """) == "0"
     }
     try scene.write(2)
     let newest = try scene.centre.value("select quake.latest_token()")
-    let watch = try Tools.start(
-      "quake-watch", ["--json", "--after", newest] + scene.region.option)
+    let watch = try scene.region.start("quake-watch", ["--json", "--after", newest])
     try watch.waitForError("Waiting for the region to catch up")
     let server = try ServerProcess(scene.region)
     let stream = try ChangeStream(server.url, after: newest)
     try server.process.waitForError("does not have yet what a client has read")
-    try connection.run("alter subscription \(subscription) enable")
+    try connection.run("alter subscription \(scene.subscription) enable")
     try scene.write(1)
     #expect(try JSONLine(watch.line()).string("code") == "us6")
     // Neither a reset nor a list, which would be older.
@@ -175,7 +164,7 @@ import Testing
   @Test func aPurgeAtTheCentreLeavesWhatACursorOfTheRegionNeeds() throws {
     let scene = try RegionScene.made()
     let watch = ["--name", "slow", "--json", "--no-follow", "--from-start"]
-    #expect(try Tools.succeed("quake-watch", watch + scene.region.option).lines.count == 3)
+    #expect(try scene.region.succeed("quake-watch", watch).lines.count == 3)
     let connection = try scene.centre.connect()
     for magnitude in 4..<8 {
       try connection.run(
@@ -183,8 +172,7 @@ import Testing
     }
     try scene.waitForRegion()
     func purge() throws {
-      try Tools.succeed(
-        "quake-admin", ["history", "purge", "--before", "now", "--yes"] + scene.centre.option)
+      try scene.centre.succeed("quake-admin", ["history", "purge", "--before", "now", "--yes"])
       // Only of what is left.
       try connection.run("select quake.note_past(1000)")
       // The row of this transaction arrives after those of the purge.
@@ -215,25 +203,23 @@ import Testing
       """)
     #expect(missing == "0")
     // The changes are still there that only this watcher needs.
-    let late = try Tools.succeed("quake-watch", watch + scene.region.option)
+    let late = try scene.region.succeed("quake-watch", watch)
     #expect(late.lines.count == 4 * 3 + 1)
     try connection.run("update quake.quake set magnitude = 8")
     try scene.waitForRegion()
-    try Tools.succeed("quake-watch", watch + scene.region.option)
+    try scene.region.succeed("quake-watch", watch)
     try purge()
     #expect(try state(scene.centre) == state(scene.region))
     #expect(try scene.region.value("select token from quake.history_floor") == "9")
-    try Tools.succeed("quake-query", ["verify"] + scene.region.option)
+    try scene.region.succeed("quake-query", ["verify"])
   }
 
   @Test func theRolesOfARegionReadIt() throws {
     let scene = try RegionScene.made()
     let prefix = scene.name + "_"
-    try Tools.succeed(
-      "quake-admin", ["roles", "create", "--prefix", prefix] + scene.region.option)
+    try scene.region.succeed("quake-admin", ["roles", "create", "--prefix", prefix])
     defer {
-      _ = try? Tools.run(
-        "quake-admin", ["roles", "drop", "--yes", "--prefix", prefix] + scene.region.option)
+      _ = try? scene.region.run("quake-admin", ["roles", "drop", "--yes", "--prefix", prefix])
     }
     try scene.write(1)
     try scene.waitForRegion()
@@ -241,8 +227,7 @@ import Testing
     #expect(try Tools.succeed("quake-query", ["list", "-d", reader]).lines.count == 4)
     #expect(try Tools.run("quake-admin", ["status", "-d", reader]).output.contains("had all of"))
     // The subscription's worker goes on with tables of another owner, and the rows of a purge.
-    try Tools.succeed(
-      "quake-admin", ["history", "purge", "--before", "now", "--yes"] + scene.centre.option)
+    try scene.centre.succeed("quake-admin", ["history", "purge", "--before", "now", "--yes"])
     try scene.write(1)
     try scene.waitForRegion()
     #expect(try scene.region.value("select token from quake.history_floor") == "4")

@@ -3,16 +3,8 @@ import TestSupport
 import Testing
 
 /// Secrets in the addresses of feeds: sent to the server, and seen nowhere else.
-@Suite struct FeedSecretTests {
+@Suite final class FeedSecretTests: DatabaseSuite {
   private static let secret = "hunter2hunter2"
-
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
 
   private static func server(_ status: Int = 200) throws -> ScriptedServer {
     try ScriptedServer(status, body: Array(Feeds.collection(count: 2).utf8))
@@ -49,17 +41,19 @@ import Testing
   @Test(arguments: queries)
   func theQueryOfAPolledFeedIsMasked(query: String, shown: String) throws {
     let server = try Self.server()
-    let outcome = try Tools.succeed(
+    let outcome = try database.succeed(
       "quake-ingest",
-      ["run", "--once", "--verbose", "--log-format", "json"] + database.option
-        + ["--feed", url(server, query, userInfo: "me:\(Self.secret)@")])
+      [
+        "run", "--once", "--verbose", "--log-format", "json",
+        "--feed", url(server, query, userInfo: "me:\(Self.secret)@"),
+      ])
     #expect(server.requests.map(\.target) == ["/all_day.geojson" + query])
     #expect(server.requests.first?.headers["authorization"]?.hasPrefix("Basic ") == true)
     try expectNoSecret(outcome)
     for column in ["select url from quake.feed", "select source from quake.import"] {
       #expect(try database.value(column) == url(server, shown))
     }
-    let status = try Tools.run("quake-admin", ["status", "--json"] + database.option)
+    let status = try database.run("quake-admin", ["status", "--json"])
     try expectNoSecret(status)
   }
 
@@ -70,8 +64,7 @@ import Testing
       ["run", "--once", "--feed"], ["import", "--json"], ["import", "--dry-run"],
     ] {
       for server in [bad, try Self.server()] {
-        let outcome = try Tools.run(
-          "quake-ingest", arguments + [url(server, query.0)] + database.option)
+        let outcome = try database.run("quake-ingest", arguments + [url(server, query.0)])
         #expect(outcome.status == (server === bad ? 69 : 0), "\(outcome.errors)")
         try expectNoSecret(outcome)
         let said = outcome.errors + outcome.lines.joined()
@@ -81,14 +74,14 @@ import Testing
       }
     }
     // An address where none is expected.
-    let misplaced = try Tools.run("quake-ingest", ["run", url(bad, query.0)] + database.option)
-    #expect(misplaced.status == 64 && misplaced.errors.contains("unexpected argument 'http://...'"))
+    let misplaced = try database.run("quake-ingest", ["run", url(bad, query.0)]).expect(
+      64, "unexpected argument 'http://...'")
     try expectNoSecret(misplaced)
     for text in [
       "http:/me:\(Self.secret)@h/x", "ftp://me:\(Self.secret)@h/x",
       "me:\(Self.secret)@h/x.geojson", "http://me:\(Self.secret)/x?a=\(Self.secret)",
     ] {
-      let outcome = try Tools.run("quake-ingest", ["import", text] + database.option)
+      let outcome = try database.run("quake-ingest", ["import", text])
       #expect(outcome.status != 0)
       try expectNoSecret(outcome)
     }
@@ -118,11 +111,10 @@ import Testing
 
   @Test func theNameOfAFeedAndNotItsTokenIdentifiesIt() throws {
     let server = try Self.server()
-    let same = try Tools.run(
+    try database.run(
       "quake-ingest",
       ["run", "--once", "--feed", url(server, "?token=a"), "--feed", url(server, "?token=b")]
-        + database.option)
-    #expect(same.status == 64 && same.errors.contains("two feeds are called \"all_day\""))
+    ).expect(64, "two feeds are called \"all_day\"")
     // A new token does not make a new feed.
     let changed = try ScriptedServer { request, client in
       client.answer(
@@ -130,9 +122,8 @@ import Testing
         request.headers["if-none-match"] == "\"v\"" ? "" : Feeds.collection(count: 2))
     }
     for token in ["a", "b"] {
-      try Tools.succeed(
-        "quake-ingest",
-        ["run", "--once", "--feed", url(changed, "?token=\(token)")] + database.option)
+      try database.succeed(
+        "quake-ingest", ["run", "--once", "--feed", url(changed, "?token=\(token)")])
     }
     #expect(changed.requests.map { $0.headers["if-none-match"] } == [nil, "\"v\""])
   }
@@ -148,8 +139,7 @@ import Testing
       let feed = url(server, "?token=\(name)&limit=5")
       let config = try folder.write("q.conf", "feed = \(feed)\n")
       for arguments in [["run", "--once", "--config", config], ["import", feed]] {
-        let outcome = try Tools.succeed(
-          "quake-ingest", arguments + database.option, environment: environment)
+        let outcome = try database.succeed("quake-ingest", arguments, environment: environment)
         #expect(server.requests.last?.target == expected)
         // A reference to a secret causes no warning.
         #expect(!outcome.errors.contains("other users can read it"), "\(outcome.errors)")
@@ -167,8 +157,7 @@ import Testing
       (path, "http://127.0.0.1:\(server.port)/***/all_day.geojson"),
       ("${ALL}", url(server, "?token=***")),
     ] {
-      let outcome = try Tools.succeed(
-        "quake-ingest", ["import", feed] + database.option, environment: whole)
+      let outcome = try database.succeed("quake-ingest", ["import", feed], environment: whole)
       try expectNoSecret(outcome)
       #expect(
         try database.value("select source from quake.import order by id desc limit 1") == shown)
@@ -189,9 +178,9 @@ import Testing
       ("${a-b}", "expected ${NAME}"), ("${NOT_SET", "has no \"}\""),
     ] {
       let feed = "http://127.0.0.1:1/all_day.geojson?token=\(name)"
-      let outcome = try Tools.run("quake-ingest", ["import", feed] + database.option)
-      #expect(outcome.status == 64 && outcome.errors.contains(words), "\(outcome.errors)")
-      #expect(outcome.errors.contains("argument: ") && !outcome.errors.contains("hunter2"))
+      let outcome = try database.run("quake-ingest", ["import", feed]).expect(
+        64, words, "argument: ")
+      #expect(!outcome.errors.contains("hunter2"))
     }
     let feed = "http://127.0.0.1:1/all_day.geojson?token=${file:\(broken)}"
     let config = try folder.write("q.conf", "once = yes\nfeed = \(feed)\n")
@@ -200,9 +189,8 @@ import Testing
       (["run", "--config", config], "q.conf:2: key 'feed'"),
       (["backfill", "--from", "2020-01-01", "--to", "2020-01-02", "--url", feed], "option --url"),
     ] {
-      let outcome = try Tools.run("quake-ingest", arguments + database.option)
-      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains(place + ": "), "\(outcome.errors)")
+      let outcome = try database.run("quake-ingest", arguments).expect(
+        64, place + ": ", with: arguments)
       #expect(!outcome.errors.contains("hunter2"))
     }
   }
@@ -215,16 +203,26 @@ import Testing
       asked.raise()
       client.hold()
     }
-    let secret = url(server, "?token=\(Self.secret)")
-    for arguments in [
-      ["run", "--feed=" + secret], ["import", url(server, "", userInfo: "me:\(Self.secret)@")],
+    let userInfo = url(server, "", userInfo: "me:\(Self.secret)@")
+    for (tool, arguments) in [
+      (
+        "quake-ingest", ["run", "--feed=" + url(server, "?token=\(Self.secret)")] + database.option
+      ),
+      ("quake-ingest", ["import", userInfo] + database.option),
+      ("quake-watch", ["--url", userInfo.replacing("/all_day.geojson", with: "")]),
+      ("quake-watch", ["--verbose", "-d", "\(database.conninfo) password=\(Self.secret)"]),
     ] {
-      let run = try Tools.start("quake-ingest", arguments + database.option)
-      try asked.wait()
-      let line = try String(contentsOfFile: "/proc/\(run.pid)/cmdline", encoding: .utf8)
-      #expect(line.contains("quake-ingest") && !line.contains("hunter2"), "\(line)")
-      run.signal(SIGTERM)
-      _ = try run.exit()
+      let process = try Tools.start(tool, arguments)
+      // It has read its arguments.
+      if arguments.contains("-d") {
+        try process.waitForError("watching after ")
+      } else {
+        try asked.wait()
+      }
+      let line = try contents(of: "/proc/\(process.pid)/cmdline")
+      #expect(line.contains(tool) && !line.contains("hunter2"), "\(line)")
+      process.signal(SIGTERM)
+      _ = try process.exit()
     }
   }
 
@@ -242,8 +240,7 @@ import Testing
       let file = try folder.write("q.conf", "once = yes\n\(line)\n")
       try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
       let more = line.hasPrefix("database") ? [] : database.option
-      let outcome = try Tools.run("quake-ingest", ["run", "--config", file] + more)
-      #expect(outcome.status == 69, "\(outcome.errors)")
+      let outcome = try Tools.run("quake-ingest", ["run", "--config", file] + more).expect(69)
       for each in [token, password] {
         #expect(outcome.errors.contains(each) == (each == warning), "\(line): \(outcome.errors)")
       }

@@ -31,19 +31,19 @@ import Testing
       + ServerVersion.usual.filter { $0 != .main }.map { (.direct, true, $0) }
   }
 
-  /// Runs a tool as superuser, and expects that it has run no planted object.
-  @discardableResult
-  private func run(
-    _ scene: HostileNames, _ conninfo: String, _ tool: String, _ arguments: [String],
-    status: Int32 = 0
-  ) throws -> ToolProcess.Outcome {
-    let outcome = try Tools.run(tool, arguments + ["--database", conninfo])
-    let fired = try scene.timesFired()
-    let what = "\(tool) \(arguments.joined(separator: " ")): \(outcome.errors)"
-    #expect(fired == 0, "\(what)")
-    #expect(!outcome.errors.contains("planted"), "\(what)")
-    #expect(outcome.status == status, "\(what)")
-    return outcome
+  /// Runs tools as superuser, and expects that they have run no planted object.
+  private struct Runner {
+    let scene: HostileNames
+    let conninfo: String
+
+    func callAsFunction(_ tool: String, status: Int32 = 0, _ commands: [String]...) throws {
+      for arguments in commands {
+        let outcome = try Tools.run(tool, arguments + ["--database", conninfo]).expect(
+          status, with: arguments)
+        #expect(try scene.timesFired() == 0, "\(arguments): \(outcome.errors)")
+        #expect(!outcome.errors.contains("planted"), "\(arguments): \(outcome.errors)")
+      }
+    }
   }
 
   @Test(arguments: routes)
@@ -74,7 +74,7 @@ import Testing
     if route == .transaction || route == .forgetful, let pooler {
       try plantInSession(pooler.conninfo)
     }
-    try runAll(scene, over: pooler?.conninfo ?? scene.conninfo, route)
+    try runAll(Runner(scene: scene, conninfo: pooler?.conninfo ?? scene.conninfo), route)
     if let pooler, route != .session { try expectCleanSessions(pooler) }
     try pooler?.stop()
   }
@@ -102,8 +102,7 @@ import Testing
         commit;
 
         """))
-    let outcome = try planter.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try planter.exit().expect(0)
   }
 
   /// The tools leave no setting in pooled sessions.
@@ -116,74 +115,52 @@ import Testing
     #expect(outcome.output == "\"$user\", public, pg_catalog\n", "\(outcome.errors)")
   }
 
-  private func runAll(_ scene: HostileNames, over conninfo: String, _ route: Route) throws {
-    func run(_ tool: String, _ arguments: [String], status: Int32 = 0) throws -> String {
-      try self.run(scene, conninfo, tool, arguments, status: status).output
-    }
-    _ = try run("quake-admin", ["migrate", "--dry-run"])
-    _ = try run("quake-admin", ["migrate"])
-    _ = try run("quake-admin", ["migrate", "--status"])
-    try runIngest({ try run($0, $1, status: $2) }, route)
-    try edit(scene) { _ = try run("quake-admin", $0) }
-    let token = try scene.database.value("select quake.latest_token()")
-    for arguments in [
-      ["list"], ["list", "--json", "--all", "--min-magnitude", "1", "--within", "100:35,-117"],
+  private func runAll(_ run: Runner, _ route: Route) throws {
+    let database = run.scene.database
+    try run("quake-admin", ["migrate", "--dry-run"], ["migrate"], ["migrate", "--status"])
+    try runIngest(run, route)
+    // Associations, decisions about them, and edits.
+    try run(
+      "quake-admin", ["associations", "list"], ["associations", "run"],
+      ["associations", "split", "us3", "mine:3"], ["associations", "forget", "us3", "mine:3"],
+      ["associations", "join", "us3", "mine:3"], ["associations", "show", "us3"],
+      ["associations", "prefer", "mine,usgs"], ["associations", "settings", "--time", "20s"],
+      ["events", "validate", "--min-magnitude", "4", "--yes"],
+      ["events", "unvalidate", "us20", "--yes"], ["events", "set", "felt=3", "us21", "--yes"],
+      ["events", "delete", "us22", "us23", "--yes"], ["events", "restore", "us22", "--yes"],
+      ["events", "expire", "--older-than", "1d", "--limit", "1", "--yes"],
+      ["associations", "disable"], ["associations", "enable"])
+    #expect(try database.count("quake.association_pending") == 0)
+    let token = try database.value("select quake.latest_token()")
+    try run(
+      "quake-query", ["list"],
+      ["list", "--json", "--all", "--min-magnitude", "1", "--within", "100:35,-117"],
       ["list", "--as-of", token], ["list", "--count"], ["show", "us1"], ["history"],
       ["history", "--count"], ["history", "--descending", "--json"],
       ["history", "--since", "2020-01-01", "--code", "us1", "--author", "quake-ingest"],
-      ["versions", "us1"], ["diff", "0"], ["diff", "0", token],
-    ] {
-      _ = try run("quake-query", arguments)
-    }
-    for arguments in [
-      ["--from-start"], ["--from-start", "--json"], ["--snapshot"], ["--since", "2020-01-01"],
-      ["--from-start", "--name", "alerts"],
-    ] {
-      _ = try run("quake-watch", arguments + ["--no-follow"])
-    }
-    try watch(conninfo, scene)
-    _ = try run("quake-admin", ["watchers"])
-    _ = try run("quake-admin", ["watchers", "remove", "alerts", "--yes"])
-    let quarantined = try scene.database.value(
+      ["versions", "us1"], ["diff", "0"], ["diff", "0", token])
+    try run(
+      "quake-watch", ["--from-start", "--no-follow"], ["--from-start", "--json", "--no-follow"],
+      ["--snapshot", "--no-follow"], ["--since", "2020-01-01", "--no-follow"],
+      ["--from-start", "--name", "alerts", "--no-follow"])
+    try watch(run)
+    try run(
+      "quake-admin", ["watchers"], ["watchers", "remove", "alerts", "--yes"], ["imports"],
+      ["imports", "--quarantined", "--json"])
+    let quarantined = try database.value(
       "select coalesce(max(id), 0) from quake.import where quarantined_at is not null")
-    _ = try run("quake-admin", ["imports"])
-    _ = try run("quake-admin", ["imports", "--quarantined", "--json"])
     if quarantined != "0" {
-      _ = try run("quake-admin", ["imports", "body", quarantined])
-      _ = try run("quake-admin", ["imports", "apply", quarantined])
+      try run("quake-admin", ["imports", "body", quarantined], ["imports", "apply", quarantined])
     }
-    _ = try run(
-      "quake-admin", ["refresh", "--timeout", "1s"], status: route.keepsSessions ? 69 : 64)
-    for arguments in [["status"], ["status", "--json"], ["status", "--prometheus"]] {
-      _ = try run("quake-admin", arguments)
-    }
-    _ = try run("quake-admin", ["history", "purge", "--before", token, "--dry-run"])
-    _ = try run("quake-admin", ["history", "purge", "--yes", "--before", token])
+    try run(
+      "quake-admin", status: route.keepsSessions ? 69 : 64, ["refresh", "--timeout", "1s"])
+    try run(
+      "quake-admin", ["status"], ["status", "--json"], ["status", "--prometheus"],
+      ["history", "purge", "--before", token, "--dry-run"],
+      ["history", "purge", "--yes", "--before", token])
   }
 
-  /// Associations, decisions about them, and edits.
-  private func edit(_ scene: HostileNames, _ run: ([String]) throws -> Void) throws {
-    for arguments in [
-      ["associations", "list"], ["associations", "run"],
-      ["associations", "split", "us3", "mine:3"], ["associations", "forget", "us3", "mine:3"],
-      ["associations", "join", "us3", "mine:3"], ["associations", "show", "us3"],
-      ["associations", "prefer", "mine,usgs"],
-      ["associations", "settings", "--time", "20s"],
-      ["events", "validate", "--min-magnitude", "4", "--yes"],
-      ["events", "unvalidate", "us20", "--yes"],
-      ["events", "set", "felt=3", "us21", "--yes"], ["events", "delete", "us22", "us23", "--yes"],
-      ["events", "restore", "us22", "--yes"],
-      ["events", "expire", "--older-than", "1d", "--limit", "1", "--yes"],
-      ["associations", "disable"], ["associations", "enable"],
-    ] {
-      try run(arguments)
-    }
-    #expect(try scene.database.count("quake.association_pending") == 0)
-  }
-
-  private func runIngest(
-    _ run: (String, [String], Int32) throws -> String, _ route: Route
-  ) throws {
+  private func runIngest(_ run: Runner, _ route: Route) throws {
     // Two of the records belong to one earthquake.
     let events =
       (1...30).map { Feeds.feature("us\($0)") } + [
@@ -191,25 +168,17 @@ import Testing
         Feeds.feature("us32", coordinates: "1000,2000,3"),
       ]
     let file = try folder.write("feed.geojson", Feeds.collection(events))
-    _ = try run("quake-admin", ["associations", "enable"], 0)
+    try run("quake-admin", ["associations", "enable"])
     // A solution of another source for each of the first events.
     let others = (1...10).map {
       Feeds.feature("mine:\($0)", time: 1_700_000_001_000, changes: ["quake:source": "\"mine\""])
     }
-    for arguments in [
-      ["import", try folder.write("mine.geojson", Feeds.collection(others))],
+    let rows = (20...60).map { Feeds.row("us\($0)", magnitude: "4") + "\n" }.joined()
+    try run(
+      "quake-ingest", ["import", try folder.write("mine.geojson", Feeds.collection(others))],
       ["import", file], ["import", file], ["import", file, "--commit-every", "10", "--jobs", "2"],
-      [
-        "import",
-        try folder.write(
-          "later.csv",
-          Feeds.csvHeader + "\n"
-            + (20...60).map { Feeds.row("us\($0)", magnitude: "4") }.joined(separator: "\n") + "\n"),
-      ],
-      ["import", file, "--merge", "store"], ["import", file, "--merge", "always", "--json"],
-    ] {
-      _ = try run("quake-ingest", arguments, 0)
-    }
+      ["import", try folder.write("later.csv", Feeds.csvHeader + "\n" + rows)],
+      ["import", file, "--merge", "store"], ["import", file, "--merge", "always", "--json"])
     let snapshots = folder.path + "/snapshots"
     try FileManager.default.createDirectory(atPath: snapshots, withIntermediateDirectories: false)
     for (hour, count) in [(10, 40), (11, 38), (12, 0), (13, 39), (14, 38), (15, 38)] {
@@ -220,33 +189,30 @@ import Testing
           (0..<count).map { Feeds.feature("us\(1000 + $0)", time: now - 7_200_000) }, generated: now
         ))
     }
-    _ = try run("quake-ingest", ["replay", snapshots], 0)
+    try run("quake-ingest", ["replay", snapshots])
     // A backfill and a worker hold session locks, for which a transaction pool is unsuitable.
     guard route.keepsSessions else { return }
     let past = folder.path + "/past"
     try FileManager.default.createDirectory(atPath: past, withIntermediateDirectories: false)
     try folder.write("past/a.geojson", Feeds.collection(count: 5, from: 2000))
-    _ = try run("quake-ingest", ["backfill", past], 0)
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 40).utf8))
-    for _ in 0..<2 {
-      _ = try run(
-        "quake-ingest", ["run", "--once", "--feed", server.url, "--keep-history", "1h"], 0)
-    }
-    _ = try run("quake-ingest", ["run", "--once", "--dry-run", "--feed", server.url], 0)
+    let once = ["run", "--once", "--feed", server.url]
+    try run(
+      "quake-ingest", ["backfill", past], once + ["--keep-history", "1h"],
+      once + ["--keep-history", "1h"], once + ["--dry-run"])
   }
 
   /// The same for a watcher that waits for changes.
-  private func watch(_ conninfo: String, _ scene: HostileNames) throws {
+  private func watch(_ run: Runner) throws {
     let watch = try Tools.start(
-      "quake-watch", ["--database", conninfo, "--json", "--from-start", "--name", "follower"])
+      "quake-watch", ["--database", run.conninfo, "--json", "--from-start", "--name", "follower"])
     _ = try watch.line()
-    try scene.database.connect().run("update quake.quake set felt = 4711 where code = 'us2'")
+    try run.scene.database.connect().run("update quake.quake set felt = 4711 where code = 'us2'")
     var line = ""
     repeat { line = try watch.line() } while !line.contains("4711")
-    watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0 && !outcome.errors.contains("planted"), "\(outcome.errors)")
-    #expect(try scene.timesFired() == 0, "\(outcome.errors)")
+    let outcome = try watch.end()
+    #expect(!outcome.errors.contains("planted"), "\(outcome.errors)")
+    #expect(try run.scene.timesFired() == 0, "\(outcome.errors)")
   }
 }
 

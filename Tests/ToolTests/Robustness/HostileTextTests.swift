@@ -3,19 +3,11 @@ import TestSupport
 import Testing
 
 /// Texts of feeds, writers and the server, in everything that a tool prints.
-@Suite struct HostileTextTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
+@Suite final class HostileTextTests: DatabaseSuite {
   /// Breaks the line, clears the screen in two ways, reverses the text, and has invisible
   /// characters.
   private static let hostile =
     "a\nb\u{1B}[2J\u{9B}2J\u{7F}\u{202E}evil\u{2066}\u{200B}\u{FEFF}\u{2028}\u{E0041}\u{F8FF}é"
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
 
   /// Whether a text has only printable characters and line breaks.
   private func isHarmless(_ text: String) -> Bool {
@@ -82,8 +74,9 @@ import Testing
       ["quake-watch", "--from-start", "--no-follow", "--json"],
       ["quake-query", "history", "--json"], ["quake-query", "list", "--json"],
     ] {
-      let outcome = try Tools.run(command[0], Array(command.dropFirst()) + database.option)
-      #expect(outcome.status == 0 && isHarmless(outcome.output), "\(command)")
+      let outcome = try Tools.run(command[0], Array(command.dropFirst()) + database.option).expect(
+        0, with: command)
+      #expect(isHarmless(outcome.output), "\(command)")
       let line = try JSONLine(try #require(outcome.lines.first))
       #expect(line.string("code") == Self.hostile, "\(command)")
       if let new = line["new"] { #expect(new.string("place") == Self.hostile) }
@@ -91,7 +84,7 @@ import Testing
         #expect(transaction.string("author") == Self.hostile)
       }
     }
-    let status = try Tools.run("quake-admin", ["status", "--json"] + database.option)
+    let status = try database.run("quake-admin", ["status", "--json"])
     #expect(isHarmless(status.output))
     let feed = try #require(try JSONLine(status.lines[0]).objects("feeds")?.first)
     #expect(feed.string("name") == Self.hostile && feed.string("error") == Self.hostile)

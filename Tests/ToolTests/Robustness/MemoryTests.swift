@@ -30,11 +30,7 @@ import Testing
       folder: folder.path)
     try database.waitForIdle("quake-watch", after: "select t.token, v.id")
     try eventually("psql is connected") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = 'psql' and state = 'idle'
-        """) == "1"
+      try database.sessions(of: "psql", where: "state = 'idle'") == 1
     }
     // Both are measured at the same moment, repeatedly: a page counts as a process's own only while
     // no other process maps it, and processes of other tests start and end. A watcher is idle after
@@ -56,7 +52,6 @@ import Testing
     #expect(try watch.line().contains("us1"))
   }
 
-  /// Memory does not depend on the size of a transaction.
   @Test func aLargeTransactionNeedsLittleMemory() throws {
     // All changes together are larger than the memory that a tool may have: there are many, or their texts are long.
     let (expected, length) = Tools.isSoak ? (1_000_000, 100) : (10_000, 500)
@@ -68,13 +63,11 @@ import Testing
              repeat('u', \(4 * length))
         from generate_series(1, \(expected)) n;
       """)
-    let tool = try Tools.start(
-      "quake-query", ["history", "--json", "--descending"] + database.option)
+    let tool = try database.start("quake-query", ["history", "--json", "--descending"])
     // The rest does not fit into the pipe, so the tool is still running.
     _ = try tool.lines(expected * 9 / 10, within: .seconds(Tools.isSoak ? 600 : 180))
     let peak = try ProcessMemory.peak(of: tool.pid)
-    let rest = try tool.exit()
-    #expect(rest.status == 0)
+    let rest = try tool.exit().expect(0)
     #expect(rest.lines.count == expected - expected * 9 / 10)
     #expect(peak < 24 * 1024, "peak of \(peak) kB")
   }
@@ -146,9 +139,8 @@ import Testing
       client.answer(404, [], "")
     }
     // While the tool waits for the second source, the test reads its peak memory.
-    let tool = try Tools.start(
-      "quake-ingest",
-      ["import", "--json", file, server.url, "--timeout", "60s"] + arguments + database.option)
+    let tool = try database.start(
+      "quake-ingest", ["import", "--json", file, server.url, "--timeout", "60s"] + arguments)
     let line = try JSONLine(tool.line(within: .seconds(Tools.isSoak ? 600 : 180)))
     #expect(line.integer("inserted") == events)
     try asked.wait()
@@ -158,19 +150,18 @@ import Testing
     #expect(peak < 23 * 1024 + Self.unoptimisedCode, "peak of \(peak) kB")
   }
 
-  /// Nor on the size of an answer of the server.
   @Test func aLargeAnswerNeedsLittleMemory() throws {
     let database = try TestDatabase()
     let file = folder.path + "/feed.geojson"
     try Tools.succeed("quake-ingest", ["simulate", "--events", "20000", "--output", file])
-    try Tools.succeed("quake-ingest", ["import", file] + database.option)
+    try database.succeed("quake-ingest", ["import", file])
     let server = try ServerProcess(database)
     _ = try server.get("/fdsnws/event/1/query?format=geojson&limit=20")
     let before = try ProcessMemory.peak(of: server.process.pid)
     for format in ["geojson", "quakeml", "text"] {
       let answer = try server.get(
-        "/fdsnws/event/1/query?format=\(format)&limit=20000&starttime=1900-01-01")
-      #expect(answer.status == 200)
+        "/fdsnws/event/1/query?format=\(format)&limit=20000&starttime=1900-01-01"
+      ).expect(200)
       #expect(answer.body.count > 1_000_000, "\(format)")
     }
     #expect(try ProcessMemory.peak(of: server.process.pid) - before < 8_000, "\(before) kB before")

@@ -3,19 +3,14 @@ import TestSupport
 import Testing
 
 /// Files and links that other users may have put where the tools keep their files.
-@Suite struct PlantedFileTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
+@Suite final class PlantedFileTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try database.insert("a")
   }
 
   private func watch(_ state: String) throws -> ToolProcess.Outcome {
-    try Tools.run(
-      "quake-watch", database.option + ["--from-start", "--no-follow", "--state", state])
+    try database.run("quake-watch", ["--from-start", "--no-follow", "--state", state])
   }
 
   private func files() throws -> [String] {
@@ -35,15 +30,13 @@ import Testing
       exec quake-watch \(["--from-start", "--no-follow", "--state", state, "--database", "'\(database.conninfo)'"].joined(separator: " "))
       """)
     let planted = "state.\(tool.pid)"
-    let outcome = try tool.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
+    try tool.exit().expect(0)
+    #expect(try contents(of: target) == "precious")
     #expect(try files() == ["state", "target", planted, planted + ".new"].sorted())
-    let kept = try String(contentsOfFile: state, encoding: .utf8)
+    let kept = try contents(of: state)
     #expect(kept.hasPrefix("1."))
   }
 
-  /// A link in the file's own place is replaced, not followed.
   @Test(arguments: ["soft", "hard"])
   func aLinkInItsPlaceIsReplaced(_ kind: String) throws {
     let target = try folder.write("target", "0\n")
@@ -53,10 +46,10 @@ import Testing
     } else {
       #expect(link(target, state) == 0)
     }
-    let outcome = try watch(state)
-    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
-    #expect(try String(contentsOfFile: target, encoding: .utf8) == "0\n")
-    #expect(try String(contentsOfFile: state, encoding: .utf8).hasPrefix("1."))
+    let outcome = try watch(state).expect(0)
+    #expect(outcome.lines.count == 1, "\(outcome.errors)")
+    #expect(try contents(of: target) == "0\n")
+    #expect(try contents(of: state).hasPrefix("1."))
     #expect(try files() == ["state", "target"])
   }
 
@@ -65,12 +58,9 @@ import Testing
     let pipe = folder.path + "/pipe"
     #expect(mkfifo(pipe, 0o600) == 0)
     for place in [pipe, folder.path, "/dev/null"] {
-      let outcome = try watch(place)
-      #expect(outcome.status == 1, "\(outcome.errors)")
-      #expect(outcome.errors.contains("not a regular file"), "\(outcome.errors)")
-      let status = try Tools.run(
-        "quake-admin", ["status", "--prometheus", "--output", place] + database.option)
-      #expect(status.status == 1 && status.errors.contains("not a regular file"))
+      try watch(place).expect(1, "not a regular file")
+      try database.run("quake-admin", ["status", "--prometheus", "--output", place]).expect(
+        1, "not a regular file")
     }
     var there = stat()
     #expect(stat(pipe, &there) == 0 && there.st_mode & S_IFMT == S_IFIFO)
@@ -86,15 +76,12 @@ import Testing
     let state = open + "/state"
     try Data("0\n".utf8).write(to: URL(fileURLWithPath: state))
     #expect(chown(state, 65534, 65534) == 0)
-    let outcome = try watch(state)
-    #expect(outcome.status == 1 && outcome.output.isEmpty)
-    #expect(outcome.errors.contains("another user"), "\(outcome.errors)")
+    try watch(state).expectFailure(1, "another user")
     // Another user's link to the caller's own file is refused, too.
     let own = try folder.write("own", "0\n")
     unlink(state)
     #expect(symlink(own, state) == 0 && lchown(state, 65534, 65534) == 0)
-    let link = try watch(state)
-    #expect(link.status == 1 && link.output.isEmpty)
+    try watch(state).expectFailure(1)
     // In a folder that other users cannot write to, the same file is accepted.
     unlink(state)
     try Data("0\n".utf8).write(to: URL(fileURLWithPath: state))

@@ -43,10 +43,9 @@ import Testing
       ("nothing", 404, "nothing at this address"),
     ]
     for (target, status, words) in cases {
-      let answer = try scene.server.get("/v1/" + target)
-      #expect(answer.status == status, "\(target): \(answer.text)")
+      let answer = try scene.server.get("/v1/" + target).expect(status, with: target)
       #expect(answer.headers["content-type"] == "application/problem+json", "\(target)")
-      let problem = try #require(try answer.json() as? [String: Any])
+      let problem = try answer.object()
       let detail = try #require(problem["detail"] as? String)
       #expect(detail.lowercased().contains(words.lowercased()), "\(target): \(detail)")
       #expect(problem["status"] as? Int == status && problem["title"] is String)
@@ -63,8 +62,7 @@ import Testing
     #expect(try scene.server.get("/v1/history?page=\(place)").status == 400)
     let wrongOrder = try APIScene.next(try scene.server.get("/v1/quakes?limit=1"))
     #expect(try scene.server.get(try #require(wrongOrder) + "&sort=code").status == 400)
-    let picture = try scene.server.get("/v1/changes", ["Accept": "image/png"])
-    #expect(picture.status == 406 && picture.text.contains("text/event-stream"))
+    try scene.server.get("/v1/changes", ["Accept": "image/png"]).expect(406, "text/event-stream")
     #expect(try scene.server.get("/v1/changes", ["Last-Event-ID": "x y"]).status == 400)
     #expect(try scene.server.request("POST", "/v1/quakes").headers["allow"] == "GET, HEAD, OPTIONS")
     #expect(scene.server.process.errorText.contains("warning") == false)
@@ -75,8 +73,7 @@ import Testing
     let scene = try APIScene()
     try scene.purgeHistory()
     for target in ["history?after=1", "quakes?as_of=1", "diff?from=1"] {
-      let answer = try scene.server.get("/v1/" + target)
-      #expect(answer.status == 410 && answer.text.contains("expired"), "\(target) \(answer.text)")
+      try scene.server.get("/v1/" + target).expect(410, "expired", with: target)
     }
     #expect(try scene.server.get("/v1/quakes").status == 200)
   }

@@ -33,9 +33,8 @@ import Testing
       let exported = try #require(
         try JSONSerialization.jsonObject(
           with: Data(
-            try Tools.run(
-              "quake-query",
-              ["export", "--format", "geojson"] + Self.arguments(options) + scene.database.option
+            try scene.database.run(
+              "quake-query", ["export", "--format", "geojson"] + Self.arguments(options)
             ).output.utf8)) as? [String: Any])
       for member in ["features", "bbox"] {
         #expect(
@@ -124,18 +123,10 @@ import Testing
       #expect(printed.count > 1)
       for limit in [1, 7] {
         let upTo = to.map { "&to=\($0)" } ?? ""
-        var target: String? = "/v1/diff?from=\(from)&limit=\(limit)" + upTo
-        var seen: [Any] = []
-        while let page = target {
-          let answer = try scene.server.get(page)
-          try #require(answer.status == 200, "\(page): \(answer.text)")
-          let members = try #require(try answer.json() as? [String: Any])
-          let differences = try #require(members["differences"] as? [Any])
-          #expect(differences.count <= limit)
-          seen += differences
-          target = try APIScene.next(answer)
-          #expect((members["next"] is NSNull) == (target == nil))
-          #expect(members["to"] as? String == last)
+        let seen = try scene.pages("/v1/diff?from=\(from)&limit=\(limit)" + upTo).flatMap { page in
+          let differences = try #require(page["differences"] as? [Any])
+          #expect(differences.count <= limit && page["to"] as? String == last)
+          return differences
         }
         #expect(try APIScene.text(seen) == APIScene.text(printed), "\(from) \(last) \(limit)")
       }
@@ -143,12 +134,8 @@ import Testing
     // What is committed meanwhile belongs to no page.
     let first = try scene.server.get("/v1/diff?from=\(middle)&limit=1")
     try scene.database.psql("insert into quake.quake (code, time) values ('zzz', now())")
-    var target = try APIScene.next(first)
-    while let page = target {
-      let answer = try scene.server.get(page)
-      #expect(!answer.text.contains("zzz"))
-      target = try APIScene.next(answer)
-    }
+    let rest = try scene.pages(try #require(try APIScene.next(first)))
+    #expect(try !APIScene.text(rest as [Any]).contains { $0.contains("zzz") })
     for page in [
       "x", "0~1", "0~\(middle)~a", "0~\(middle)~0~~", "1.00000000~\(middle)~0~~a",
     ] {
@@ -197,7 +184,7 @@ import Testing
     }
     // A row that somebody deleted with SQL.
     let removed = try scene.server.get("/v1/quakes/us9")
-    let problem = try #require(try removed.json() as? [String: Any])
+    let problem = try removed.object()
     #expect(removed.status == 410 && removed.headers["content-type"] == "application/problem+json")
     #expect(problem["reason"] as? String == "removed" && problem["author"] as? String == "bob")
   }
@@ -205,7 +192,7 @@ import Testing
   @Test func theStatusIsTheOneOfQuakeAdmin() throws {
     let scene = try APIScene()
     var answer = try scene.object("/v1/status")
-    let outcome = try Tools.run("quake-admin", ["status", "--json"] + scene.database.option)
+    let outcome = try scene.database.run("quake-admin", ["status", "--json"])
     var printed = try #require(
       try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
     #expect(Set(answer.keys) == Set(printed.keys))
@@ -248,8 +235,7 @@ import Testing
     let scene = try APIScene()
     let target = "/v1/quakes?code=us4,us5," + String(repeating: "x", count: 1900)
     #expect(try scene.server.get(target).status == 200)
-    let refused = try scene.server.get(target + "&limit=1")
-    #expect(refused.status == 431 && refused.text.contains("more pages"), "\(refused.text)")
+    try scene.server.get(target + "&limit=1").expect(431, "more pages")
   }
 
   @Test func linksLeadThroughTheWholeList() throws {
@@ -258,33 +244,18 @@ import Testing
       let target = "/v1/quakes?sort=\(order)&all&columns=code"
       let whole = try APIScene.text(try #require(try scene.object(target)["features"] as? [Any]))
       // Without a cursor it is the first page.
-      var next: String? = target + "&limit=7&page="
-      var parts: [String] = []
-      var pages = 0
-      while let page = next, pages < 20 {
-        let answer = try scene.server.get(page)
-        let object = try #require(try answer.json() as? [String: Any])
-        let features = try #require(object["features"] as? [Any])
-        parts += try APIScene.text(features)
-        next = try APIScene.next(answer)
-        pages += 1
+      let pages = try scene.pages(target + "&limit=7&page=").map {
+        try APIScene.text(try #require($0["features"] as? [Any]))
       }
-      #expect(parts == whole && pages == 6, "\(order)")
+      #expect(pages.flatMap(\.self) == whole && pages.count == 6, "\(order)")
     }
     for order in ["", "&descending"] {
       for condition in ["", "&code=us1,us2,us3,us7,us9"] {
         let target = "/v1/history?not-author=eve\(order)\(condition)"
         let whole = try APIScene.text(
           try #require(try scene.object(target)["changes"] as? [Any]))
-        var next: String? = target + "&limit=3"
-        var parts: [String] = []
-        while let page = next, parts.count <= whole.count {
-          let answer = try scene.server.get(page, APIScene.key)
-          try #require(answer.status == 200, "\(page): \(answer.text)")
-          let object = try #require(try answer.json() as? [String: Any])
-          parts += try APIScene.text(try #require(object["changes"] as? [Any]))
-          next = try APIScene.next(answer)
-          #expect((object["next"] is NSNull) == (next == nil))
+        let parts = try scene.pages(target + "&limit=3").flatMap {
+          try APIScene.text(try #require($0["changes"] as? [Any]))
         }
         #expect(parts == whole && whole.count > 4, "\(target)")
       }

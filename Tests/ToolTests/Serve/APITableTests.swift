@@ -13,7 +13,7 @@ import Testing
 
     init(_ answer: RawConnection.Answer) throws {
       try #require(answer.status == 200, "\(answer.text)")
-      let object = try #require(try answer.json() as? [String: Any])
+      let object = try answer.object()
       token = try #require(object["token"] as? String)
       columns = try #require(object["columns"] as? [String])
       rows = try #require(object["rows"] as? [[Any]])
@@ -87,12 +87,8 @@ import Testing
     }
     // Links lead through the whole table.
     let whole = try APIScene.text(try Table(try scene.server.get("/v1/table?all")).rows as [Any])
-    var next: String? = "/v1/table?all&limit=7"
-    var parts: [String] = []
-    while let page = next, parts.count <= whole.count {
-      let answer = try scene.server.get(page)
-      parts += try APIScene.text(try Table(answer).rows as [Any])
-      next = try APIScene.next(answer)
+    let parts = try scene.pages("/v1/table?all&limit=7").flatMap {
+      try APIScene.text(try #require($0["rows"] as? [Any]))
     }
     #expect(parts == whole && whole.count > 35)
   }

@@ -76,11 +76,10 @@ import Testing
       #expect(try scene.object("/v1/quakes/\(id)")["id"] as? String == code)
     }
     // A slash that is not encoded separates.
-    let answer = try scene.server.get("/v1/quakes/smi:ch.ethz.sed/sc99a/Event/2026xaaaaa")
-    #expect(answer.status == 404)
+    try scene.server.get("/v1/quakes/smi:ch.ethz.sed/sc99a/Event/2026xaaaaa").expect(404)
     // The address in the answer is a valid reference.
     let problem = try scene.server.get("/v1/quakes/no%20such%2Fevent")
-    let members = try #require(try problem.json() as? [String: Any])
+    let members = try problem.object()
     #expect(members["instance"] as? String == "/v1/quakes/no%20such%2Fevent")
   }
 }

@@ -23,9 +23,8 @@ import Testing
     let script = Tools.package + "/Tests/ToolTests/Readers/read_stream.py"
     let words = [Clients.python ?? "", script, client, server.url, "\(history.count)"]
     let outcome = try Tools.shell(
-      words.map { "'\($0)'" }.joined(separator: " "),
-      environment: ["HOME": NSTemporaryDirectory()])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+      words.map { "'\($0)'" }.joined(separator: " "), environment: ["HOME": NSTemporaryDirectory()]
+    ).expect(0)
     guard client == "websockets" else {
       #expect(outcome.lines == history)
       return try server.stop()
@@ -56,8 +55,7 @@ import Testing
     try server.stop()
     if Tools.isSoak { #expect(ContinuousClock.now - begun < .seconds(9)) }
     for connection in connections {
-      let answer = try connection.answer()
-      #expect(answer.status == 200)
+      let answer = try connection.answer().expect(200)
       #expect(answer.headers["content-type"] == "text/event-stream; charset=utf-8")
       #expect(answer.headers["x-accel-buffering"] == "no")
       #expect(answer.text.hasPrefix("event: heartbeat\nid: 0\ndata: {"))
@@ -80,8 +78,8 @@ import Testing
     try eventually("the server takes no further connections") {
       (try? RawConnection(port: server.port)) == nil
     }
-    let refused = try kept.request("GET", "/readyz")
-    #expect(refused.status == 503 && refused.headers["connection"] == "close")
+    let refused = try kept.request("GET", "/readyz").expect(503)
+    #expect(refused.headers["connection"] == "close")
     // Of the hour, only the turn of the first has come.
     while let line = try streams[0].line() { #expect(!line.hasPrefix("data:")) }
     try database.insert("a")
@@ -114,7 +112,6 @@ import Testing
     _ = connection
   }
 
-  /// The event service and the feeds.
   @Test(
     .enabled(if: Clients.python != nil, "\(Clients.isMissing)"),
     .enabled(if: Feeds.hasReal, "there are no real feeds"))
@@ -132,7 +129,7 @@ import Testing
     let feed = folder.path + "/all_day.geojson"
     let source = Feeds.realFolder + "/usgs/usgs_all_day_2019-11-21T1802Z.geojson"
     try #require(try python(["shift", source, feed]).status == 0)
-    try Tools.succeed("quake-ingest", ["import"] + database.option + [feed])
+    try database.succeed("quake-ingest", ["import", feed])
     let codes = try database.column(
       "select code from quake.current_quake order by magnitude, code limit 2")
     let (withdrawn, old) = (codes[0], codes[1])
@@ -145,8 +142,7 @@ import Testing
       insert into quake.quake_alias (id, code) values ('\(old)', '\(new)');
       """)
     let server = try ServerProcess(database)
-    let read = try python(["read", server.url, feed, withdrawn, old, new])
-    #expect(read.status == 0, "\(read.errors)")
+    let read = try python(["read", server.url, feed, withdrawn, old, new]).expect(0)
     for client in [
       "ObsPy ", "ObsPy filters", "usgs-libcomcat", "aio-geojson-usgs-earthquakes",
       "aio-geojson-generic-client",

@@ -12,7 +12,7 @@ import Testing
     let database = try TestDatabase()
     let folder = try TemporaryFolder()
     let feed = try folder.write("one.geojson", Feeds.collection(count: 1))
-    try Tools.succeed("quake-ingest", ["import", feed] + database.option)
+    try database.succeed("quake-ingest", ["import", feed])
     let server = try ServerProcess(database)
     try server.waitUntilReady()
     let served = try server.get("/metrics").text
@@ -39,18 +39,16 @@ import Testing
       insert into quake.watcher (name, token) values ('pager', 0);
       insert into quake.consumer (name, sink) values ('pager', 'webhook');
       """)
-    status += try Tools.run("quake-admin", ["status", "--prometheus"] + database.option).output
+    status += try database.run("quake-admin", ["status", "--prometheus"]).output
     let region = try TestDatabase()
     try region.psql(
       "insert into quake.regional_database (name, is_here, schema_version) values ('eu', true, 1)")
-    status += try Tools.run("quake-admin", ["status", "--prometheus"] + region.option).output
-    let worker = try Tools.start(
-      "quake-ingest",
-      ["run", "--feed", feed, "--metrics", folder.path + "/quake-worker.prom"] + database.option)
+    status += try region.run("quake-admin", ["status", "--prometheus"]).output
+    let worker = try database.start(
+      "quake-ingest", ["run", "--feed", feed, "--metrics", folder.path + "/quake-worker.prom"])
     try worker.waitForError("polling ")
     func workerMetrics() throws -> PrometheusText {
-      try PrometheusText(
-        String(contentsOfFile: folder.path + "/quake-worker.prom", encoding: .utf8))
+      try PrometheusText(contents(of: folder.path + "/quake-worker.prom"))
     }
     try eventually("the worker writes its metrics") { (try? workerMetrics()) != nil }
     let metrics = try workerMetrics()
@@ -58,16 +56,15 @@ import Testing
       let value = metrics.value("quake_worker_" + name, ["worker": "quake-worker"])
       #expect(value ?? 0 > 0, "\(name)")
     }
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().ending == .exited(0))
-    status += try String(contentsOfFile: folder.path + "/quake-worker.prom", encoding: .utf8)
+    try worker.end()
+    status += try contents(of: folder.path + "/quake-worker.prom")
     var known = Set(
       (served + status).matches(of: #/# TYPE (quake_[a-z_]+)/#).map { String($0.1) })
     // Only a region that has caught up has it, which RegionMisuseTests sees.
     known.insert("quake_region_lag_seconds")
     #expect(known.count > 25)
     for file in ["alerts.yml", "grafana-server.json"] {
-      let text = try String(contentsOfFile: Self.folder + "/" + file, encoding: .utf8)
+      let text = try contents(of: Self.folder + "/" + file)
       let named = Set(text.matches(of: #/\bquake_[a-z_]+/#).map { String($0.0) })
       #expect(named.count > 5)
       for name in named {
@@ -89,9 +86,8 @@ import Testing
     let folder = try TemporaryFolder()
     let database = try TestDatabase()
     func run(_ path: String) throws -> ToolProcess.Outcome {
-      try Tools.run(
-        "quake-ingest",
-        ["run", "--once", "--feed", folder.path + "/a.csv", "--metrics", path] + database.option)
+      try database.run(
+        "quake-ingest", ["run", "--once", "--feed", folder.path + "/a.csv", "--metrics", path])
     }
     let notes = try folder.write("notes.conf", "# HELP me\nauthor = ada\n")
     for (path, words) in [
@@ -99,12 +95,8 @@ import Testing
       (
         folder.path, "option --metrics: cannot replace \"\(folder.path)\": it is not a regular file"
       ),
-    ] {
-      let outcome = try run(path)
-      #expect(outcome.status == 64 && outcome.errors.contains(words), "\(outcome.errors)")
-    }
-    #expect(
-      try String(contentsOfFile: notes, encoding: .utf8) == "# HELP me\nauthor = ada\n")
+    ] { try run(path).expect(64, words) }
+    #expect(try contents(of: notes) == "# HELP me\nauthor = ada\n")
     // Its own file is replaced: only the feed is wrong here.
     let outcome = try run(
       folder.write("own.prom", "# HELP quake_worker_timestamp_seconds When.\n"))
@@ -115,12 +107,9 @@ import Testing
     .enabled(
       if: (try? Tools.shell("promtool --version").status == 0) == true, "there is no promtool"))
   func prometheusAcceptsTheRulesAndTheMetrics() throws {
-    let rules = try Tools.shell("promtool check rules '\(Self.folder)/alerts.yml'")
-    #expect(rules.status == 0, "\(rules.output)\(rules.errors)")
-    let tests = try Tools.shell("cd '\(Self.folder)' && promtool test rules alerts.test.yml")
-    #expect(tests.status == 0, "\(tests.output)\(tests.errors)")
+    try Tools.shell("promtool check rules '\(Self.folder)/alerts.yml'").expect(0)
+    try Tools.shell("cd '\(Self.folder)' && promtool test rules alerts.test.yml").expect(0)
     let server = try ServerProcess(try TestDatabase())
-    let metrics = try Tools.shell("curl -s \(server.url)/metrics | promtool check metrics")
-    #expect(metrics.status == 0, "\(metrics.output)\(metrics.errors)")
+    try Tools.shell("curl -s \(server.url)/metrics | promtool check metrics").expect(0)
   }
 }

@@ -8,8 +8,8 @@ import Testing
 @Suite struct ReadinessTests {
   private func expectUnready(_ server: ServerProcess) throws {
     let begun = ContinuousClock.now
-    let answer = try server.get("/readyz")
-    #expect(answer.status == 503 && answer.headers["retry-after"] != nil, "\(answer.text)")
+    let answer = try server.get("/readyz").expect(503)
+    #expect(answer.headers["retry-after"] != nil, "\(answer.text)")
     // Strangers read it.
     #expect(!answer.text.contains("socket"), "\(answer.text)")
     if Tools.isSoak { #expect(begun.duration(to: .now) < .seconds(2)) }

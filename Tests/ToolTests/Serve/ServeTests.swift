@@ -17,13 +17,7 @@ private let hasIPv6: Bool = {
 }()
 
 /// What all routes of `quake-serve` have in common, and its start and end.
-@Suite struct ServeTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
-  }
-
+@Suite final class ServeTests: DatabaseSuite {
   @Test func healthAndReadinessAndMetrics() throws {
     let server = try ServerProcess(database)
     #expect(try server.get("/healthz").text == "ok\n")
@@ -51,11 +45,11 @@ private let hasIPv6: Bool = {
 
     let plain = try server.get("/healthz")
     let tag = try #require(plain.headers["etag"])
-    let head = try server.request("HEAD", "/healthz")
-    #expect(head.status == 200 && head.headers["content-length"] == "3")
+    let head = try server.request("HEAD", "/healthz").expect(200)
+    #expect(head.headers["content-length"] == "3")
     #expect(head.headers["etag"] == tag)
-    let known = try server.get("/healthz", ["If-None-Match": "\"x\", W/\(tag)"])
-    #expect(known.status == 304 && known.body.isEmpty && known.headers["etag"] == tag)
+    let known = try server.get("/healthz", ["If-None-Match": "\"x\", W/\(tag)"]).expect(304)
+    #expect(known.body.isEmpty && known.headers["etag"] == tag)
     #expect(known.headers["content-length"] == "3")
     let page = try #require(try server.get("/").headers["etag"])
     let zipped = try server.get("/", ["Accept-Encoding": "gzip"])
@@ -66,8 +60,8 @@ private let hasIPv6: Bool = {
       #expect(same.status == 304 && same.headers["etag"] == has, "\(same.headers)")
       #expect(same.headers["content-encoding"] == encoding)
     }
-    let part = try server.get("/healthz", ["Range": "bytes=1-"])
-    #expect(part.status == 206 && part.text == "k\n")
+    let part = try server.get("/healthz", ["Range": "bytes=1-"]).expect(206)
+    #expect(part.text == "k\n")
     #expect(part.headers["content-range"] == "bytes 1-2/3")
     #expect(try server.get("/healthz", ["Range": "bytes=5-"]).status == 416)
     #expect(
@@ -77,11 +71,11 @@ private let hasIPv6: Bool = {
   @Test func wrongRequestsGetTheirStatus() throws {
     let server = try ServerProcess(database)
     #expect(try server.get("/nothing").status == 404)
-    let method = try server.request("DELETE", "/healthz")
-    #expect(method.status == 405 && method.headers["allow"] == "GET, HEAD, OPTIONS")
+    let method = try server.request("DELETE", "/healthz").expect(405)
+    #expect(method.headers["allow"] == "GET, HEAD, OPTIONS")
     #expect(try server.request("BREW", "/healthz").status == 405)
     let preflight = try server.request("OPTIONS", "/healthz", ["Origin": "https://example.org"])
-    #expect(preflight.status == 204)
+      .expect(204)
     #expect(preflight.headers["access-control-allow-methods"] == "GET, HEAD")
     #expect(try server.get("/%00").status == 400)
     #expect(try server.get("/healthz?q=%ff").status == 400)
@@ -90,8 +84,8 @@ private let hasIPv6: Bool = {
       #expect([414, 431].contains(try server.get(target).status), "\(length)")
     }
     for count in [50, 150, 500] {
-      let answer = try server.get("/v1/quakes?" + String(repeating: "a=1&", count: count))
-      #expect(answer.status == 400, "\(count)")
+      try server.get("/v1/quakes?" + String(repeating: "a=1&", count: count)).expect(
+        400, with: count)
     }
     // libmicrohttpd has read on after a refusal, and ended the program.
     for count in stride(from: 1_450, to: 2_100, by: 50) {
@@ -109,8 +103,7 @@ private let hasIPv6: Bool = {
     }
     #expect(
       try server.get("/healthz", ["Cookie": String(repeating: "a", count: 100_000)]).status == 431)
-    let body = try server.request("POST", "/healthz", ["Content-Length": "1000000"])
-    #expect(body.status == 413)
+    try server.request("POST", "/healthz", ["Content-Length": "1000000"]).expect(413)
     let problem = try server.get("/nothing")
     #expect(problem.headers["content-type"] == "application/problem+json")
     let members = try problem.json() as? [String: Any]
@@ -127,8 +120,7 @@ private let hasIPv6: Bool = {
       GET /standing_order/websocket HTTP/1.0\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
       """)
-    let answer = try connection.answer()
-    #expect(answer.status == 400 && answer.text.contains("WebSocket"))
+    try connection.answer().expect(400, "WebSocket")
   }
 
   @Test func aRequestThatDoesNotArriveEndsItsConnection() throws {
@@ -187,36 +179,30 @@ private let hasIPv6: Bool = {
       ["--trusted-proxy", "localhost"], ["--trusted-proxy", ""],
       ["--trusted-proxy", "127.0.0.1:80"],
     ] {
-      let outcome = try Tools.run("quake-serve", database.option + arguments)
-      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
-      #expect(outcome.errors.contains(arguments[0]), "\(arguments): \(outcome.errors)")
+      let outcome = try database.run("quake-serve", arguments).expect(
+        64, arguments[0], with: arguments)
       #expect(!outcome.errors.contains("no-hash"), "\(arguments)")
     }
   }
 
   @Test func anAddressInUseIsReported() throws {
     let server = try ServerProcess(database)
-    let outcome = try Tools.run(
-      "quake-serve", database.option + ["--listen", "127.0.0.1:\(server.port)"])
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("Another program listens there."))
+    try database.run("quake-serve", ["--listen", "127.0.0.1:\(server.port)"]).expect(
+      69, "Another program listens there.")
   }
 
   /// As at the start of a machine. Service managers try again after status 69, and not after 64.
   @Test(.enabled(if: geteuid() == 0, "only root can leave the network"))
   func aNameThatCannotBeResolvedYetIsUnavailable() throws {
-    let outcome = try Tools.shell(
-      "unshare --net quake-serve --listen server.example.org:0 --database '\(database.conninfo)'")
-    #expect(outcome.status == 69, "\(outcome.errors)")
-    #expect(outcome.errors.contains("could not listen on server.example.org:0: "))
+    try Tools.shell(
+      "unshare --net quake-serve --listen server.example.org:0 --database '\(database.conninfo)'"
+    ).expect(69, "could not listen on server.example.org:0: ")
   }
 
   @Test(.enabled(if: hasIPv6, "the machine has no IPv6"))
   func clientsOfBothFamiliesAreAnsweredAndCountedByTheirAddresses() throws {
-    let process = try Tools.start(
-      "quake-serve",
-      ["--listen", ":0", "--max-rate", "1", "--max-connections-per-address", "100"]
-        + database.option)
+    let process = try database.start(
+      "quake-serve", ["--listen", ":0", "--max-rate", "1", "--max-connections-per-address", "100"])
     try process.waitForError("serving on http://:")
     let match = try #require(process.errorText.firstMatch(of: #/serving on http://:(\d+)/#))
     let port = try #require(Int(match.1))
@@ -238,7 +224,6 @@ private let hasIPv6: Bool = {
   // MARK: As a service
 
   @Test func itReportsThatItListensAndThatItIsAlive() throws {
-    let folder = try TemporaryFolder()
     let socket = try NotifySocket(folder.path + "/notify")
     let server = try ServerProcess(
       database, environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "400000"])
@@ -252,28 +237,13 @@ private let hasIPv6: Bool = {
   }
 
   @Test func theExampleWorksAndNamesEveryOption() throws {
-    let folder = try TemporaryFolder()
-    let text = try String(
-      contentsOfFile: Tools.package + "/deploy/quake-serve.conf", encoding: .utf8)
-    // Options that are commented out are part of the example.
-    let active = text.split(separator: "\n", omittingEmptySubsequences: false).map {
-      $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
-    }
-    let file = try folder.write("serve.conf", active.joined(separator: "\n"))
+    let example = try ExampleFile("quake-serve.conf")
+    let file = try folder.write("serve.conf", example.text)
     let server = try ServerProcess(
       database, ["--config", file, "--metrics-listen", "127.0.0.1:0"])
     #expect(try server.get("/healthz").status == 200)
     try server.stop()
-    let help = try Tools.run("quake-serve", ["--help"]).output
-    let keys = Set(active.compactMap { $0.prefixMatch(of: #/([a-z-]+) = /#).map { String($0.1) } })
-    let options = help.matches(of: #/--([a-z-]+)/#).map { String($0.1) }
-    let others: Set = [
-      "config", "color", "help", "version", "man", "completions", "private", "port",
-    ]
-    for option in Set(options).subtracting(others) {
-      let positive = option.hasPrefix("no-") ? String(option.dropFirst(3)) : option
-      #expect(keys.contains(positive), "\(option) is not in the example")
-    }
+    try example.expectEveryOption(of: "quake-serve")
   }
 
   @Test func atItsEndItFinishesTheRequestsInProgress() throws {
@@ -287,12 +257,9 @@ private let hasIPv6: Bool = {
     let connection = try RawConnection(port: server.port)
     connection.send("GET /v1/quakes?limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     try eventually("the query waits") {
-      try database.column(
-        """
-        select count(*) from pg_stat_activity
-         where wait_event_type = 'Lock' and datname = current_database()
-           and query = 'select quake.latest_token()'
-        """) == ["1"]
+      try database.sessions(
+        of: "quake-serve",
+        where: "wait_event_type = 'Lock' and query = 'select quake.latest_token()'") == 1
     }
     server.process.signal(SIGTERM)
     try eventually("the server takes no further connections") {

@@ -31,8 +31,7 @@ import Testing
     try run.waitForError("connected to the database again", count: 3)
     received.append(try JSONLine(watch.line()).change)
 
-    run.signal(SIGTERM)
-    #expect(try run.exit().ending == .exited(0))
+    try run.end()
     let history = try server.psql(
       """
       select concat_ws(' ', token, position, op, coalesce(code, 'null'))
@@ -42,9 +41,7 @@ import Testing
       received.append(try JSONLine(watch.line()).change)
     }
     watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.output.isEmpty)
+    try watch.exit().expect(0, output: "")
     #expect(received == history)
     #expect(history.count > 2003)
     // The table and the history have the same events.
@@ -58,18 +55,5 @@ import Testing
           (select code, magnitude, time, as_of from quake.as_of(quake.latest_token())
            except select code, magnitude, time, as_of from quake.quake)) d
         """) == ["0"])
-  }
-}
-
-extension TestDatabase {
-  /// Waits until no session of `application` is left.
-  func waitForNone(_ application: String) throws {
-    try eventually("the sessions of \(application) have ended") {
-      try value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = '\(application)'
-        """) == "0"
-    }
   }
 }

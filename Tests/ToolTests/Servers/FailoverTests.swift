@@ -17,6 +17,24 @@ import Testing
       "\(servers.primary.conninfo) host=\(hosts.joined(separator: ",")) target_session_attrs=read-write"
   }
 
+  /// Commits an event at the new primary, which the watcher and the server get.
+  private func commit(_ code: String, _ watch: ToolProcess, _ server: ServerProcess) throws {
+    try servers.standby.insert(code)
+    #expect(try JSONLine(watch.line()).string("code") == code)
+    try eventually("the server follows the new primary") {
+      try server.get("/v1/quakes/\(code)").status == 200
+    }
+  }
+
+  private func endSessions() throws {
+    try servers.ask(
+      servers.standby,
+      """
+      select pg_terminate_backend(pid, 60000) from pg_stat_activity
+       where application_name like 'quake-%' and pid <> pg_backend_pid()
+      """)
+  }
+
   /// The old primary starts again as a primary, because nothing fenced it, and comes first in the URL.
   @Test func programsThatSawTheNewPrimaryDoNotGoBack() async throws {
     try servers.primary.insert("a")
@@ -38,28 +56,15 @@ import Testing
     try servers.primary.stop(mode: .immediate)
     try servers.promote()
     try worker.waitForError("connected to the database again")
-    try servers.standby.insert("b")
-    #expect(try JSONLine(watch.line()).string("code") == "b")
-    try eventually("the server follows the new primary") {
-      try server.get("/v1/quakes/b").status == 200
-    }
+    try commit("b", watch, server)
     #expect(try await library.event("b") != nil)
 
     try servers.primary.start()
     // Both histories are complete up to here, and the same.
-    try servers.ask(
-      servers.standby,
-      """
-      select pg_terminate_backend(pid, 60000) from pg_stat_activity
-       where application_name like 'quake-%' and pid <> pg_backend_pid()
-      """)
+    try endSessions()
     for process in [worker, watch, server.process] { try process.waitForError(words) }
     try servers.primary.insert("lost")
-    try servers.standby.insert("c")
-    #expect(try JSONLine(watch.line()).string("code") == "c")
-    try eventually("the server follows the new primary") {
-      try server.get("/v1/quakes/c").status == 200
-    }
+    try commit("c", watch, server)
     #expect(try server.get("/v1/quakes/lost").status == 404)
     #expect(try await library.event("lost") == nil)
     #expect(try await library.event("c") != nil)
@@ -70,10 +75,7 @@ import Testing
         servers.standby,
         "select count(*) from pg_stat_activity where application_name = 'quake-ingest'") != "0"
     }
-    for process in [worker, watch, server.process] {
-      process.signal(SIGTERM)
-      #expect(try process.exit().status == 0)
-    }
+    for process in [worker, watch, server.process] { try process.end() }
   }
 
   /// They were connected to the standby before it was promoted, and stayed connected.
@@ -85,33 +87,17 @@ import Testing
     try servers.primary.stop(mode: .immediate)
     try servers.promote()
     try watch.waitForError("listening for notifications again")
-    try servers.standby.insert("a")
-    #expect(try JSONLine(watch.line()).string("code") == "a")
-    try eventually("the server follows the new primary") {
-      try server.get("/v1/quakes/a").status == 200
-    }
+    try commit("a", watch, server)
 
     try servers.primary.start()
     try servers.primary.insert("lost")
-    try servers.ask(
-      servers.standby,
-      """
-      select pg_terminate_backend(pid, 60000) from pg_stat_activity
-       where application_name like 'quake-%' and pid <> pg_backend_pid()
-      """)
+    try endSessions()
     for process in [watch, server.process] {
       try process.waitForError("is the primary from before a failover")
     }
-    try servers.standby.insert("b")
-    #expect(try JSONLine(watch.line()).string("code") == "b")
-    try eventually("the server follows the new primary") {
-      try server.get("/v1/quakes/b").status == 200
-    }
+    try commit("b", watch, server)
     #expect(try server.get("/v1/quakes/lost").status == 404)
-    for process in [watch, server.process] {
-      process.signal(SIGTERM)
-      #expect(try process.exit().status == 0)
-    }
+    for process in [watch, server.process] { try process.end() }
   }
 
   /// A standby is promoted that has not received the last transactions of its primary.
@@ -147,9 +133,7 @@ import Testing
     let lines = try running.lines(2).map(JSONLine.init)
     #expect(lines.map { $0.string("op") } == ["reset", "snapshot"])
     #expect(running.errorText.contains(words), "\(running.errorText)")
-    let stopped = try watch("other", ["--no-follow"]).exit()
-    #expect(stopped.status == 65 && stopped.errors.contains(words), "\(stopped.errors)")
-    running.signal(SIGTERM)
-    #expect(try running.exit().status == 0)
+    try watch("other", ["--no-follow"]).exit().expect(65, words)
+    try running.end()
   }
 }

@@ -35,8 +35,7 @@ struct FullDiskTests {
     let many = try files.write(
       "many.geojson",
       Feeds.collection((1...3000).map { Feeds.feature("many\($0)") }))
-    let first = try run("quake-ingest", ["import", one], on: disk)
-    try #require(first.status == 0, "\(first.errors)")
+    try run("quake-ingest", ["import", one], on: disk).requireSuccess()
     try disk.fill()
     expectFull(try run("quake-ingest", ["import", many], on: disk), disk)
 
@@ -56,7 +55,7 @@ struct FullDiskTests {
     #expect(start.status == 69)
 
     try disk.clear()
-    let list = try run("quake-query", ["list", "--codes"], on: disk)
-    #expect(list.status == 0 && list.lines.count == 1, "\(list.errors)")
+    let list = try run("quake-query", ["list", "--codes"], on: disk).expect(0)
+    #expect(list.lines.count == 1, "\(list.errors)")
   }
 }

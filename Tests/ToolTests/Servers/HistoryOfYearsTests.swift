@@ -53,7 +53,7 @@ struct HistoryOfYearsTests {
       """)
     print("versions, transactions, events, size: \(counts)")
     // The figures mean little beside other work.
-    print("load: \(try String(contentsOfFile: "/proc/loadavg", encoding: .utf8))", terminator: "")
+    print("load: \(try contents(of: "/proc/loadavg"))", terminator: "")
   }
 
   /// A question about each of five years, and how long its answer may take: the first time, when what it needs may have to
@@ -166,9 +166,9 @@ struct HistoryOfYearsTests {
     let address = server.embedded.conninfo
     func run(_ name: String, _ program: String, _ arguments: [String]) throws {
       try time(name) {
-        let outcome = try ToolProcess(program, arguments, environment: Tools.environment)
-          .exit(within: .seconds(36_000))
-        try #require(outcome.status == 0, "\(outcome.errors)")
+        try ToolProcess(program, arguments, environment: Tools.environment).exit(
+          within: .seconds(36_000)
+        ).requireSuccess()
       }
     }
     try run(

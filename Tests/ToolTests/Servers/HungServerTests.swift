@@ -182,10 +182,7 @@ import Testing
       try servers.ask(servers.standby, "select count(*) from quake.quake") == "\(count + 1)")
     var processes = scenes.map(\.process)
     if !moments.contains(.listen) { processes.append(watch) }
-    for process in processes {
-      process.signal(SIGTERM)
-      #expect(try process.exit().ending == .exited(0))
-    }
+    for process in processes { try process.end() }
   }
 
   @Test func aSignalEndsWhatWaitsForIt() throws {

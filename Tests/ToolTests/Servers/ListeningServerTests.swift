@@ -14,9 +14,8 @@ import Testing
   }
 
   private func url(_ arguments: String...) throws -> String {
-    let outcome = try server.start("quake-admin", ["server", "url"] + arguments).exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    return outcome.lines.first ?? ""
+    try server.start("quake-admin", ["server", "url"] + arguments).exit().expect(0).lines.first
+      ?? ""
   }
 
   /// The answer of psql at an address, or its error.
@@ -31,16 +30,15 @@ import Testing
 
   @Test func withoutListeningTheURLIsThatOfTheSocket() throws {
     #expect(try ToolServer().command("url").status == 69)
-    let other = try server.command("url", "--database", "postgresql:///other")
-    #expect(other.status == 64 && other.errors.contains("option --database names another server"))
+    try server.command("url", "--database", "postgresql:///other").expect(
+      64, "option --database names another server")
     #expect(try server.command("start").status == 0)
     let url = try url()
     #expect(url.hasPrefix("postgresql://quake@/quake?host=/") && url.hasSuffix("&port=5432"))
     #expect(try psql(url, "select 6 * 7").output == "42\n")
     #expect(try self.url("--with-password") == url)
     #expect(try server.command("stop").status == 0)
-    let stopped = try server.command("url")
-    #expect(stopped.status == 0 && stopped.errors.contains("does not run"))
+    try server.command("url").expect(0, "does not run")
   }
 
   @Test func oneRoleReadsOverTCPWithItsPasswordUntilItIsClosed() throws {
@@ -52,9 +50,8 @@ import Testing
     let socket = try url()
     let watcher = try server.start("quake-watch", ["--json", "--from-start"])
     _ = try watcher.lines(3)
-    let opened = try server.command("start", "--listen", "\(port)")
-    #expect(opened.status == 0, "\(opened.errors)")
-    #expect(opened.output.contains("127.0.0.1:\(port) for role quake_reader"))
+    try server.command("start", "--listen", "\(port)").expect(
+      0, printing: "127.0.0.1:\(port) for role quake_reader")
 
     let secret = try url("--with-password")
     #expect(try url() == "postgresql://quake_reader@127.0.0.1:\(port)/quake")
@@ -83,8 +80,7 @@ import Testing
     let more = try server.folder.write("b.geojson", Feeds.collection(count: 5))
     #expect(try server.start("quake-ingest", ["import", more]).exit().status == 0)
     #expect(try watcher.lines(2).count == 2)
-    watcher.signal(SIGTERM)
-    #expect(try watcher.exit().status == 0)
+    try watcher.end()
 
     // It outlasts restarts and crashes, with the same password.
     #expect(try server.command("stop").status == 0)
@@ -96,14 +92,12 @@ import Testing
     #expect(try psql(secret, "select 1").output == "1\n")
     #expect(try server.command("status").output.contains(try Regex("TCP +127.0.0.1:\(port)")))
 
-    let closed = try server.command("start", "--no-listen")
-    #expect(closed.status == 0 && !closed.output.contains("127.0.0.1"), "\(closed.output)")
+    let closed = try server.command("start", "--no-listen").expect(0)
+    #expect(!closed.output.contains("127.0.0.1"), "\(closed.output)")
     #expect(try psql(secret, "select 1").status != 0)
     #expect(try url() == socket)
     #expect(try psql(socket, "select 1").output == "1\n")
-    #expect(
-      try !String(contentsOfFile: server.home + "/data/pg_hba.conf", encoding: .utf8).contains(
-        "host "))
+    #expect(try !contents(of: server.home + "/data/pg_hba.conf").contains("host "))
   }
 
   /// As a release before made it: the first new tool migrates.
@@ -131,9 +125,8 @@ import Testing
   @Test func aPortInUseIsRefused() throws {
     let other = try ScriptedServer { _, _ in }
     #expect(try server.command("start").status == 0)
-    let outcome = try server.command("start", "--listen", "\(other.port)")
-    #expect(outcome.status == 69, "\(outcome.errors)")
-    #expect(outcome.errors.contains("port \(other.port) of 127.0.0.1 is in use"))
+    try server.command("start", "--listen", "\(other.port)").expect(
+      69, "port \(other.port) of 127.0.0.1 is in use")
     #expect(try psql(try url(), "select 1").output == "1\n")
     for port in ["80", "70000"] {
       #expect(try server.command("start", "--listen", port).status == 64)
@@ -150,9 +143,8 @@ import Testing
     #expect(try server.command("stop").status == 0)
     do {
       let other = try TakenPort(port)
-      let list = try server.start("quake-query", ["list", "--count"]).exit()
-      #expect(list.status == 0 && list.output == "0\n", "\(list.errors)")
-      #expect(list.errors.contains("port \(port) of 127.0.0.1 is in use"))
+      try server.start("quake-query", ["list", "--count"]).exit().expect(
+        0, "port \(port) of 127.0.0.1 is in use", output: "0\n")
       #expect(try server.command("status").output.contains("not open, because the port was in use"))
       #expect(try server.command("start", "--listen", "\(port)").status == 69)
       withExtendedLifetime(other) {}

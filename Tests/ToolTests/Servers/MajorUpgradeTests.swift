@@ -41,13 +41,13 @@ struct MajorUpgradeTests {
     // The programs of the new version read the old one.
     let programs = URL(fileURLWithPath: newer.psqlPath).deletingLastPathComponent().path
     let folder = try TemporaryFolder()
-    let copy = try Tools.shell(
+    try Tools.shell(
       """
       '\(programs)/pg_dump' --format=custom --file=quake.dump --dbname='\(old.conninfo)'
       '\(programs)/pg_restore' --exit-on-error --no-owner --no-privileges --dbname='\(new.conninfo)' quake.dump
       quake-query verify --database '\(new.conninfo)'
-      """, folder: folder.path)
-    try #require(copy.status == 0, "\(copy.errors)")
+      """, folder: folder.path
+    ).requireSuccess()
     // What it had delivered is not repeated, and what it had not is not lost.
     #expect(try watcher.codes(new.conninfo) == ["us2"])
     try new.psql(Self.insert + "('us3', now(), 5);")
@@ -74,7 +74,7 @@ struct MajorUpgradeTests {
     let data = try old.status().dataDirectory
     let newer = try #require(TestServer.other)
     let programs = URL(fileURLWithPath: newer.psqlPath).deletingLastPathComponent().path
-    let upgrade = try Tools.shell(
+    try Tools.shell(
       """
       owner=$(stat -c %U '\(data)')
       as() { if [ "$(id -u)" = 0 ]; then runuser -u "$owner" -- "$@"; else "$@"; fi; }
@@ -85,8 +85,8 @@ struct MajorUpgradeTests {
       as '\(programs)/pg_upgrade' -b '\(oldPrograms)' -B '\(programs)' -d "$PWD/data.old" -D "$PWD/data" -U quake \
         --socketdir="$PWD/socket" --no-sync
       cp -p data.old/pg_hba.conf data.old/postgresql.conf data/
-      """, folder: folder.path)
-    try #require(upgrade.status == 0, "\(upgrade.output) \(upgrade.errors)")
+      """, folder: folder.path
+    ).requireSuccess()
     options.binDirectory = programs
     let new = try EmbeddedServer(options)
     try new.start()

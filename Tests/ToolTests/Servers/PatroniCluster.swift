@@ -35,7 +35,7 @@ final class PatroniCluster {
 
     /// What Patroni has said.
     func log() throws -> String {
-      try String(contentsOfFile: home + "/log", encoding: .utf8)
+      try contents(of: home + "/log")
     }
 
     /// Kills Patroni and each process of PostgreSQL.
@@ -87,15 +87,13 @@ final class PatroniCluster {
       let isFirst = node === nodes[0]
       try wait("\(node.name) is there", for: node, isFirst ? "primary" : "synchronous")
     }
-    let made = try psql("create database quake", url("postgres"))
-    try #require(made.status == 0, "\(made.errors)")
+    try psql("create database quake", url("postgres")).requireSuccess()
   }
 
   deinit { try? stop() }
 
   private func configure(_ node: Node, etcd: Int, port: Int) throws {
-    var text = try String(
-      contentsOfFile: Tools.package + "/deploy/failover/patroni.yml", encoding: .utf8)
+    var text = try contents(of: Tools.package + "/deploy/failover/patroni.yml")
     let programs = URL(fileURLWithPath: Tools.psql).deletingLastPathComponent().path
     for (old, new) in [
       ("\nname: a\n", "\nname: \(node.name)\n"),
@@ -158,9 +156,7 @@ final class PatroniCluster {
   /// The answer of the primary, one row a line.
   @discardableResult
   func ask(_ query: String) throws -> String {
-    let outcome = try psql(query, url)
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    return outcome.lines.joined(separator: "\n")
+    try psql(query, url).requireSuccess().lines.joined(separator: "\n")
   }
 
   private func psql(_ query: String, _ url: String) throws -> ToolProcess.Outcome {

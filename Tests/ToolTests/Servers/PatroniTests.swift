@@ -25,7 +25,7 @@ struct PatroniTests {
         environment: cluster.environment, folder: folder)
     }
     func printed(_ name: String) throws -> String {
-      try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      try contents(of: "\(folder)/\(name)")
     }
     // Each line of its output is a commit that was confirmed.
     let writer = try Tools.startShell(
@@ -62,8 +62,7 @@ struct PatroniTests {
     #expect(try primary.log().contains("pg_rewind exit code=0"))
     try cluster.folder.write("stop", "")
     confirmed += try writer.exit().lines
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().status == 0)
+    try worker.end()
 
     // Whatever was confirmed is there, and each watcher had all of it once, in the order of the commits.
     let codes = Set(try cluster.ask("select code from quake.quake").split(separator: "\n"))
@@ -76,8 +75,7 @@ struct PatroniTests {
       try eventually("watcher \(name) has printed all", within: PatroniCluster.patience) {
         try printed(name).utf8.count >= whole.utf8.count
       }
-      watcher.signal(SIGTERM)
-      #expect(try watcher.exit().status == 0)
+      try watcher.end()
       #expect(try printed(name) == whole)
     }
     try Tools.succeed(

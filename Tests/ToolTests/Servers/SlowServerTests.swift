@@ -4,16 +4,9 @@ import TestSupport
 import Testing
 
 /// Servers that hardly send anything, and other feeds that must not wait for them.
-@Suite struct SlowServerTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
+@Suite final class SlowServerTests: DatabaseSuite {
   /// How soon a signal ends a download; beside other tests everything takes several times as long.
   private static let promptly = Duration.seconds(Tools.isSoak ? 20 : 90)
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
 
   private enum Way: CaseIterable { case headers, body, gzip }
 
@@ -40,7 +33,7 @@ import Testing
   }
 
   private func run(_ arguments: [String]) throws -> ToolProcess {
-    try Tools.start("quake-ingest", ["run"] + database.option + arguments)
+    try database.start("quake-ingest", ["run"] + arguments)
   }
 
   @Test func aSlowServerDelaysNoOtherFeedAndNoEnd() throws {
@@ -57,10 +50,9 @@ import Testing
     #expect(slow.requests.count == 1 && server.requests.count >= 5)
     #expect(!run.errorText.contains("warning"), "\(run.errorText)")
     // Other feeds can be refreshed, too.
-    try Tools.succeed("quake-admin", ["refresh", "quick"] + database.option)
+    try database.succeed("quake-admin", ["refresh", "quick"])
     let signalled = ContinuousClock.now
-    run.signal(SIGTERM)
-    #expect(try run.exit().ending == .exited(0))
+    try run.end()
     #expect(ContinuousClock.now - signalled < Self.promptly)
     #expect(try database.value("select bool_and(complete) from quake.import") == "t")
     #expect(try database.count("quake.quake") == 3)
@@ -78,8 +70,7 @@ import Testing
     try eventually("the failure is recorded") {
       try database.value("select count(*) from quake.feed where failures > 0") == "1"
     }
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
     #expect(
       try database.column(
         "select name || ' ' || failures || ' ' || coalesce(error, '-') from quake.feed order by name"
@@ -110,8 +101,7 @@ import Testing
     try eventually("the request is answered") {
       try database.value("select outcome from quake.refresh_request") == "imported"
     }
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
     #expect(server.requests.count == 2)
     #expect(
       try database.value(
@@ -124,16 +114,15 @@ import Testing
     for way in Way.allCases {
       let begun = Flag()
       let slow = try Self.dripping(way, begun)
-      let run = try Tools.start("quake-ingest", ["import", slow.url] + database.option)
+      let run = try database.start("quake-ingest", ["import", slow.url])
       try begun.wait()
       let signalled = ContinuousClock.now
       run.signal(SIGTERM)
-      let outcome = try run.exit()
-      #expect(outcome.status == 1, "\(way): \(outcome.errors)")
+      try run.exit().expect(1, with: way)
       #expect(ContinuousClock.now - signalled < Self.promptly)
     }
     // While it waits for a program that writes to a pipe, too.
-    let run = try Tools.start("quake-ingest", ["import", pipe()] + database.option)
+    let run = try database.start("quake-ingest", ["import", pipe()])
     try run.waitForError("waiting for a program that writes to it")
     run.signal(SIGTERM)
     #expect(try run.exit().status == 1)
@@ -150,22 +139,20 @@ import Testing
 
   @Test func aNamedPipeIsWaitedForAndReadToItsEnd() throws {
     let path = try pipe()
-    let run = try Tools.start("quake-ingest", ["import", path] + database.option)
+    let run = try database.start("quake-ingest", ["import", path])
     try run.waitForError("waiting for a program that writes to it")
     let writer = Glibc.open(path, O_WRONLY)
     try #require(writer >= 0)
     let bytes = Array(Feeds.collection(count: 3).utf8)
     #expect(write(writer, bytes, bytes.count) == bytes.count)
     close(writer)
-    let outcome = try run.exit()
-    #expect(
-      outcome.status == 0 && outcome.lines.first?.contains("3 inserted") == true, "\(outcome)")
+    let outcome = try run.exit().expect(0)
+    #expect(outcome.lines.first?.contains("3 inserted") == true, "\(outcome)")
   }
 
   @Test func aNamedPipeIsNotPolled() throws {
     for (path, words) in [(try pipe(), "cannot poll file"), ("-", "--once")] {
-      let outcome = try Tools.run("quake-ingest", ["run", "--feed", path] + database.option)
-      #expect(outcome.status == 64 && outcome.errors.contains(words), "\(outcome.errors)")
+      try database.run("quake-ingest", ["run", "--feed", path]).expect(64, words)
     }
     // Nor one that later replaces a file.
     let file = try folder.write("late.geojson", Feeds.collection(count: 1))
@@ -173,7 +160,6 @@ import Testing
     try run.waitForError("late.geojson: 1 seen")
     try #require(unlink(file) == 0 && mkfifo(file, 0o600) == 0)
     try run.waitForError("is not a regular file")
-    run.signal(SIGTERM)
-    #expect(try run.exit().ending == .exited(0))
+    try run.end()
   }
 }

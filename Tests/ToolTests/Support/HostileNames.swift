@@ -120,7 +120,7 @@ struct HostileNames {
       let root = Tools.package + "/" + folder
       for path in try FileManager.default.subpathsOfDirectory(atPath: root)
       where path.hasSuffix(".swift") || path.hasSuffix(".sql") {
-        let text = try String(contentsOfFile: root + "/" + path, encoding: .utf8)
+        let text = try contents(of: root + "/" + path)
         for word in text.split(whereSeparator: {
           !($0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_"))
         })

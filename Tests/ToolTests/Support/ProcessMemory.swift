@@ -22,13 +22,13 @@ enum ProcessMemory {
 
   /// The largest resident memory so far; nil if the process has ended.
   static func peakSoFar(of pid: pid_t) -> Int? {
-    let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    let text = try? contents(of: "/proc/\(pid)/status")
     return text?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
       .flatMap { Int($0.filter(\.isNumber)) }
   }
 
   private static func value(_ name: String, in file: String) throws -> Int {
-    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let text = try contents(of: file)
     let line = try #require(
       text.split(separator: "\n").first { $0.hasPrefix(name + ":") }, "no \(name) in \(file)")
     return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) })

@@ -3,17 +3,13 @@ import TestSupport
 import Testing
 
 /// The completions and the manual pages of the tools.
-@Suite struct CompletionToolTests {
+@Suite final class CompletionToolTests: DatabaseSuite {
   private static let tools = [
     "quake-ingest", "quake-watch", "quake-query", "quake-admin", "quake-serve",
   ]
 
-  private let folder: TemporaryFolder
-  private let database: TestDatabase
-
-  init() throws {
-    folder = try TemporaryFolder()
-    database = try TestDatabase()
+  override init() throws {
+    try super.init()
     try FileManager.default.createSymbolicLink(
       atPath: folder.path + "/tools", withDestinationPath: Tools.folder)
   }
@@ -22,14 +18,13 @@ import Testing
   private func offered(_ words: [String]) throws -> [String] {
     let line = words.map { "'\($0)'" }.joined(separator: " ")
     let function = "_" + words[0].replacing("-", with: "_")
-    let outcome = try Tools.shell(
+    return try Tools.shell(
       """
       bash --norc --noprofile -c 'eval "$(\(words[0]) --completions bash)"
         PATH=/usr/bin:/bin; HOME=$PWD; COMP_WORDS=("$@"); COMP_CWORD=\(words.count - 1); \(function)
         printf "%s\\n" "${COMPREPLY[@]}"' bash '~/tools/'\(line)
-      """, environment: ["DATABASE_URL": database.conninfo], folder: folder.path)
-    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
-    return outcome.lines
+      """, environment: ["DATABASE_URL": database.conninfo], folder: folder.path
+    ).expect(0, errors: "").lines
   }
 
   /// Waits until these values, which come from the database, are offered: completion stops asking after
@@ -44,8 +39,7 @@ import Testing
       insert into quake.feed (name, url) values ('all_hour', 'x'), ('volcanoes', 'x'), ('$(reboot) x', 'x');
       """)
     for name in ["alerts", "archive"] {
-      try Tools.succeed(
-        "quake-watch", ["--name", name, "--no-follow"] + database.option)
+      try database.succeed("quake-watch", ["--name", name, "--no-follow"])
     }
   }
 
@@ -73,9 +67,8 @@ import Testing
       ["DATABASE_URL": "host=/nonexistent"], ["DATABASE_URL": "nonsense"],
     ] {
       let begin = ContinuousClock.now
-      let outcome = try Tools.run(
-        "quake-admin", ["--candidates", "refresh", ""], environment: environment)
-      #expect(outcome.status == 0 && outcome.output.isEmpty && outcome.errors.isEmpty)
+      try Tools.run("quake-admin", ["--candidates", "refresh", ""], environment: environment)
+        .expect(0, output: "", errors: "")
       // The timer ends it after 0.1 s; the rest is its start.
       if Tools.isSoak { #expect(ContinuousClock.now - begin < .seconds(1)) }
     }
@@ -141,12 +134,12 @@ import Testing
   @Test func shellsReadTheScripts() throws {
     for (tool, shell) in Self.tools.flatMap({ tool in ["bash", "zsh", "fish"].map { (tool, $0) } })
     {
-      let outcome = try Tools.shell(
+      try Tools.shell(
         """
         \(tool) --completions \(shell) > script
         if command -v \(shell) >/dev/null; then HOME=. \(shell) -n script; fi
-        """, folder: folder.path)
-      #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(shell): \(outcome.errors)")
+        """, folder: folder.path
+      ).expect(0, errors: "", with: shell)
     }
   }
 

@@ -20,15 +20,6 @@ import Testing
     try Tools.run("quake-ingest", ["run"] + arguments, environment: environment)
   }
 
-  /// The options of `run` that a file may give, from its help.
-  private func options() throws -> [String] {
-    let help = try Tools.run("quake-ingest", ["run", "--help"]).lines
-    let names = help.compactMap { line in
-      line.prefixMatch(of: #/ {2,6}(?:-., )?--([a-z-]+)/#).map { String($0.1) }
-    }
-    return names.filter { !["man", "completions", "help", "version", "config"].contains($0) }
-  }
-
   // MARK: The same as flags
 
   @Test func aFileDoesWhatFlagsDo() throws {
@@ -70,8 +61,7 @@ import Testing
     let file = try folder.write(
       "q.conf", "once = yes\nfeed = \(feed)\ndatabase = \(database.conninfo)\nauthor = file\n")
     let environment = ["DATABASE_URL": "host=/nonexistent", "QUAKE_CONFIG": file]
-    let first = try run([], environment: environment)
-    #expect(first.status == 0, "\(first.errors)")
+    try run([], environment: environment).expect(0)
     #expect(try database.value("select author from quake.change_transaction") == "file")
     #expect(try run(["--author", "flag"] + other.option, environment: environment).status == 0)
     #expect(try other.value("select author from quake.change_transaction") == "flag")
@@ -93,8 +83,8 @@ import Testing
       ("merge = incomming", ["q.conf:1: invalid value", "did you mean 'incoming'?"]),
     ] {
       let file = try folder.write("q.conf", text + "\n")
-      let outcome = try run(["--config", file, "--feed", feed] + database.option)
-      #expect(outcome.status == 64, "\(text): \(outcome.errors)")
+      let outcome = try run(["--config", file, "--feed", feed] + database.option).expect(
+        64, with: text)
       for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)") }
     }
     // Also for errors that a library finds.
@@ -103,13 +93,10 @@ import Testing
       ("database = hst=a", "q.conf:2: key 'database': invalid connection string", 69),
     ] as [(String, String, Int32)] {
       let file = try folder.write("q.conf", "once = yes\n\(text)\n")
-      let outcome = try run(
-        ["--config", file], environment: ["DATABASE_URL": database.conninfo])
-      #expect(outcome.status == status, "\(outcome.errors)")
-      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+      try run(["--config", file], environment: ["DATABASE_URL": database.conninfo]).expect(
+        status, words)
     }
-    let missing = try run(["--config", folder.path + "/none"])
-    #expect(missing.status == 64 && missing.errors.contains("No such file or directory"))
+    try run(["--config", folder.path + "/none"]).expect(64, "No such file or directory")
     // In the log format that the file itself sets.
     let file = try folder.write("q.conf", "log-format = json\nevry = 5m\n")
     let line = try JSONLine(run(["--config", file]).errors)
@@ -118,28 +105,16 @@ import Testing
 
   // MARK: Files in deploy
 
-  private func example() throws -> String {
-    try String(contentsOfFile: Tools.package + "/deploy/quake-ingest.conf", encoding: .utf8)
-  }
-
   @Test func theExampleWorksAndNamesEveryOption() throws {
-    // Options that are commented out are part of the example.
-    let active = try example().split(separator: "\n", omittingEmptySubsequences: false).map {
-      $0.wholeMatch(of: #/#([a-z-]+ = .*)/#).map { String($0.1) } ?? String($0)
-    }
-    let file = try folder.write("q.conf", active.joined(separator: "\n"))
-    let outcome = try run(["--config", file, "--once", "--feed", feed] + database.option)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let example = try ExampleFile("quake-ingest.conf")
+    let file = try folder.write("q.conf", example.text)
+    try run(["--config", file, "--once", "--feed", feed] + database.option).expect(0)
     #expect(try database.count("quake.quake") == 3)
-    let keys = Set(active.compactMap { $0.prefixMatch(of: #/([a-z-]+) = /#).map { String($0.1) } })
-    for option in try options() {
-      let positive = option.hasPrefix("no-") ? String(option.dropFirst(3)) : option
-      #expect(keys.contains(positive), "\(option) is not in the example")
-    }
+    try example.expectEveryOption(of: "quake-ingest", "run")
     // Unmodified, it sets no option.
-    let untouched = try run(
+    try run(
       ["--config", Tools.package + "/deploy/quake-ingest.conf", "--once", "--feed", feed]
-        + database.option)
-    #expect(untouched.status == 0, "\(untouched.errors)")
+        + database.option
+    ).expect(0)
   }
 }

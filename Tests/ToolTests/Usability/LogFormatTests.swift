@@ -3,15 +3,7 @@ import TestSupport
 import Testing
 
 /// `--log-format json`: each line of standard error is an object, also the last.
-@Suite struct LogFormatTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class LogFormatTests: DatabaseSuite {
   private func lines(_ errors: String) throws -> [JSONLine] {
     try errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       .map { try JSONLine(String($0)) }
@@ -25,14 +17,12 @@ import Testing
       if request.number == 2 { client.answer(304, [], []) }
       if request.number > 2 { client.answer(503, [], []) }
     }
-    let run = try Tools.start(
+    let run = try database.start(
       "quake-ingest",
-      ["run", "--log-format", "json", "--verbose", "--every", "20ms", "--feed", server.url]
-        + database.option)
+      ["run", "--log-format", "json", "--verbose", "--every", "20ms", "--feed", server.url])
     try run.waitForError("HTTP status 503", count: 2)
     run.signal(SIGTERM)
-    let outcome = try run.exit()
-    #expect(outcome.status == 0 && outcome.output.isEmpty)
+    let outcome = try run.exit().expect(0, output: "")
     let lines = try lines(outcome.errors)
     #expect(lines.allSatisfy { $0.string("tool") == "quake-ingest" })
     let imported = try #require(lines.first { $0.integer("inserted") != nil })

@@ -2,15 +2,8 @@ import TestSupport
 import Testing
 
 /// What the tools advise if the schema is not theirs leads on: who follows it does not get the next error.
-@Suite struct SchemaHintTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
+@Suite final class SchemaHintTests: DatabaseSuite {
   private let migrate = "quake-admin migrate\""
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
 
   /// Runs commands of each tool that refuse a schema that is not theirs.
   private func expectAdvice(
@@ -23,7 +16,7 @@ import Testing
       ("quake-watch", ["--no-follow"]), ("quake-query", ["list"]), ("quake-serve", []),
       ("quake-admin", ["status"]), ("quake-admin", ["watchers"]),
     ] as [(String, [String])] {
-      let outcome = try Tools.run(tool, arguments + database.option)
+      let outcome = try database.run(tool, arguments)
       #expect(outcome.status == 78, "\(tool) \(arguments)", sourceLocation: sourceLocation)
       #expect(
         outcome.errors.contains(words) && outcome.errors.contains(migrate) == migrates,
@@ -35,8 +28,7 @@ import Testing
     try database.psql(
       "insert into quake.migration (version, name, sha256, program) values (999, 'x', 'x', 'x');")
     try expectAdvice("hint: Upgrade this program.", migrates: false)
-    let outcome = try Tools.run("quake-admin", ["migrate"] + database.option)
-    #expect(outcome.status == 78 && outcome.errors.contains("hint: Upgrade this program."))
+    try database.run("quake-admin", ["migrate"]).expect(78, "hint: Upgrade this program.")
   }
 
   @Test func aSchemaThatIsTooOldIsToBeMigrated() throws {
@@ -62,19 +54,16 @@ import Testing
       ("quake-admin", ["migrate", "--dry-run"]),
       ("quake-ingest", ["run", "--once", "--feed", file]),
     ] {
-      let outcome = try Tools.run(tool, arguments + database.option)
-      #expect(outcome.status == 78, "\(tool) \(arguments)")
-      #expect(
-        outcome.errors.contains("was modified after it was applied")
-          && outcome.errors.contains("hint: A released migration is never edited."),
-        "\(tool) \(arguments): \(outcome.errors)")
+      try database.run(tool, arguments).expect(
+        78, "was modified after it was applied", "hint: A released migration is never edited.",
+        with: arguments)
     }
     #expect(try database.contents() == before)
   }
 
   @Test func noMigrationHelpsASchemaThatWasChangedByHand() throws {
     try database.psql("drop table quake.watcher cascade;")
-    let outcome = try Tools.run("quake-admin", ["watchers"] + database.option)
+    let outcome = try database.run("quake-admin", ["watchers"])
     #expect(outcome.errors.contains("does not exist"), "\(outcome.errors)")
     #expect(!outcome.errors.contains(migrate), "\(outcome.errors)")
     #expect(outcome.errors.contains("\"quake-admin migrate --status\""), "\(outcome.errors)")
@@ -86,13 +75,9 @@ import Testing
     try empty.psql("create role \(role) login;")
     defer { _ = try? empty.psql("drop role \(role);") }
     let options = ["-d", "\(empty.conninfo) user=\(role)"]
-    let list = try Tools.run("quake-query", ["list"] + options)
-    #expect(list.status == 78 && list.errors.contains(migrate), "\(list.errors)")
-    let outcome = try Tools.run("quake-admin", ["migrate"] + options)
-    #expect(outcome.status == 77, "\(outcome.errors)")
-    #expect(
-      outcome.errors.contains("hint: Connect as the owner of the database or as a superuser"),
-      "\(outcome.errors)")
+    try Tools.run("quake-query", ["list"] + options).expect(78, migrate)
+    let outcome = try Tools.run("quake-admin", ["migrate"] + options).expect(
+      77, "hint: Connect as the owner of the database or as a superuser")
     // The roles of Quake are made after the schema.
     #expect(!outcome.errors.contains("quake_owner"), "\(outcome.errors)")
   }

@@ -3,15 +3,7 @@ import TestSupport
 import Testing
 
 /// What a person meets who mistypes a word, forgets an argument, or asks before there is anything to ask.
-@Suite struct TrapTests {
-  private let folder: TemporaryFolder
-  private let database: TestDatabase
-
-  init() throws {
-    folder = try TemporaryFolder()
-    database = try TestDatabase()
-  }
-
+@Suite final class TrapTests: DatabaseSuite {
   private func run(_ words: String..., environment: [String: String] = [:]) throws
     -> ToolProcess.Outcome
   {
@@ -21,7 +13,7 @@ import Testing
 
   private func load(_ count: Int = 3) throws {
     let file = try folder.write("feed.geojson", Feeds.collection(count: count))
-    try Tools.succeed("quake-ingest", ["import", file] + database.option)
+    try database.succeed("quake-ingest", ["import", file])
   }
 
   /// Runs a command on a terminal, by the program script; its input is that of the shell command.
@@ -42,13 +34,9 @@ import Testing
   @Test func aQuestionNeverCreatesAServer() throws {
     let home = folder.path + "/server"
     func ask(_ command: String) throws {
-      let outcome = try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home])
-      #expect(outcome.status == 69 && outcome.output.isEmpty, "\(command)")
-      #expect(
-        outcome.errors.contains(
-          "error: no database here yet: run `quake-ingest run`, or give `-d`\n"),
-        "\(command): \(outcome.errors)")
-      #expect(outcome.errors.contains("\"\(home)\" has no embedded server"), "\(command)")
+      try Tools.shell(command, environment: ["QUAKE_SERVER_HOME": home]).expectFailure(
+        69, "error: no database here yet: run `quake-ingest run`, or give `-d`\n",
+        "\"\(home)\" has no embedded server", with: command)
     }
     for command in [
       "quake-query list", "quake-watch", "quake-serve --listen 127.0.0.1:0",
@@ -77,8 +65,8 @@ import Testing
       try terminal("quake-query show -").output.contains(
         "waiting for ids, one a line, on standard input"))
     // In a pipe nothing is said.
-    let piped = try Tools.run("quake-ingest", ["import", "-"] + database.option, input: feed)
-    #expect(piped.status == 0 && !piped.errors.contains("waiting"))
+    let piped = try database.run("quake-ingest", ["import", "-"], input: feed).expect(0)
+    #expect(!piped.errors.contains("waiting"))
   }
 
   @Test(.enabled(if: hasScript, "there is no script(1)"))
@@ -93,16 +81,14 @@ import Testing
       ("quake-query diff now", "no event differs between these points"),
       ("quake-admin watchers", "there is no named watcher"),
     ] {
-      let shown = try terminal(command, environment: ["PAGER": ""])
-      #expect(shown.status == 0 && shown.output.contains(words), "\(command): \(shown.output)")
-      let piped = try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo])
-      #expect(piped.status == 0 && piped.errors.isEmpty, "\(command): \(piped.errors)")
+      try terminal(command, environment: ["PAGER": ""]).expect(0, printing: words, with: command)
+      try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo]).expect(
+        0, errors: "", with: command)
     }
     #expect(
       !(try terminal("quake-query list", environment: ["PAGER": ""]).output.contains("no event")))
   }
 
-  /// What takes long shows how far it is.
   @Test(.enabled(if: hasScript, "there is no script(1)"))
   func aPurgeShowsItsProgress() throws {
     try database.psql(
@@ -114,9 +100,8 @@ import Testing
         as 'begin perform pg_catalog.pg_sleep(0.6); return null; end';
       create trigger slow after delete on quake.quake_version execute function public.slow();
       """)
-    let outcome = try terminal("quake-admin history purge --before 0s --yes")
-    #expect(outcome.status == 0, "\(outcome.output)")
-    #expect(outcome.output.contains("removed 6,000 versions of events"), "\(outcome.output)")
+    let outcome = try terminal("quake-admin history purge --before 0s --yes").expect(
+      0, printing: "removed 6,000 versions of events")
     #expect(outcome.output.contains(/purge: \d+%, [\d,]+ of 6,000 versions/), "\(outcome.output)")
   }
 
@@ -142,13 +127,11 @@ import Testing
       ("quake-admin watchers remove alert --yes", 1, "did you mean 'alerts'?"),
       ("quake-admin status --feed all_huor", 1, "did you mean 'all_hour'?"),
     ] as [(String, Int32, String)] {
-      let outcome = try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo])
-      #expect(outcome.status == status, "\(command): \(outcome.errors)")
-      #expect(outcome.errors.contains("hint: \(hint)"), "\(command): \(outcome.errors)")
+      try Tools.shell(command, environment: ["DATABASE_URL": database.conninfo]).expect(
+        status, "hint: \(hint)", with: command)
     }
     // Types are any text: an unusual one that resembles none is no mistake.
-    let unusual = try run("quake-query", "list", "--type", "volcanic tremor")
-    #expect(unusual.status == 0 && unusual.errors.isEmpty)
+    try run("quake-query", "list", "--type", "volcanic tremor").expect(0, errors: "")
   }
 
   // MARK: - Times
@@ -161,8 +144,7 @@ import Testing
         ('new', now() - interval '1 second');
       """)
     func codes(_ words: String...) throws -> [String] {
-      let outcome = try Tools.succeed("quake-query", ["list", "--codes"] + words + database.option)
-      return outcome.lines
+      try database.succeed("quake-query", ["list", "--codes"] + words).lines
     }
     #expect(try codes("--from", "7d") == ["new", "yesterday"])
     #expect(try codes("--from", "yesterday", "--to", "today") == ["yesterday"])
@@ -172,29 +154,24 @@ import Testing
       ["history", "--since", "2 h ago"], ["diff", "yesterday", "now"],
       ["history", "--up-to", "now"],
     ] {
-      let outcome = try Tools.run("quake-query", words + database.option)
-      #expect(outcome.status == 0 && outcome.lines.count == 3, "\(words): \(outcome.errors)")
+      let outcome = try database.run("quake-query", words).expect(0, with: words)
+      #expect(outcome.lines.count == 3, "\(words): \(outcome.errors)")
     }
     let watch = ["--from-start", "--no-follow", "--json"]
+    #expect(try database.run("quake-watch", watch + ["--until", "now"]).lines.count == 3)
+    #expect(try database.run("quake-watch", watch + ["--until", "1d"]).lines.count == 0)
     #expect(
-      try Tools.run("quake-watch", watch + ["--until", "now"] + database.option).lines.count == 3)
-    #expect(
-      try Tools.run("quake-watch", watch + ["--until", "1d"] + database.option).lines.count == 0)
-    #expect(
-      try Tools.run("quake-watch", ["--since", "1h", "--no-follow", "--json"] + database.option)
-        .lines.count == 3)
-    try Tools.succeed(
-      "quake-admin", ["history", "purge", "--dry-run", "--before", "2 h ago"] + database.option
-    )
+      try database.run("quake-watch", ["--since", "1h", "--no-follow", "--json"]).lines.count == 3)
+    try database.succeed("quake-admin", ["history", "purge", "--dry-run", "--before", "2 h ago"])
   }
 
   /// A watch that follows ends when the time is over, and prints what was committed before.
   @Test func aWatchEndsAtATime() throws {
     try database.insert("a")
     let end = Date().addingTimeInterval(3).formatted(.iso8601)
-    let outcome = try Tools.run(
-      "quake-watch", ["--from-start", "--json", "--until", end] + database.option)
-    #expect(outcome.status == 0 && outcome.lines.count == 1, "\(outcome.errors)")
+    let outcome = try database.run("quake-watch", ["--from-start", "--json", "--until", end])
+      .expect(0)
+    #expect(outcome.lines.count == 1, "\(outcome.errors)")
     #expect(Date().formatted(.iso8601) >= end)
   }
 
@@ -204,13 +181,11 @@ import Testing
     try load()
     _ = try run("quake-watch", "--name", "alerts", "--no-follow")
     for words in [["history", "purge", "--before", "0s"], ["watchers", "remove", "alerts"]] {
-      let refused = try Tools.run("quake-admin", words + database.option)
-      #expect(refused.status == 64)
-      #expect(refused.errors.contains("--yes is needed because there is no terminal to ask on"))
+      try database.run("quake-admin", words).expect(
+        64, "--yes is needed because there is no terminal to ask on")
     }
     #expect(try database.count("quake.watcher") == 1)
-    let dry = try run("quake-admin", "history", "purge", "--before", "0s", "--dry-run")
-    #expect(dry.status == 0)
+    try run("quake-admin", "history", "purge", "--before", "0s", "--dry-run").expect(0)
     #expect(try run("quake-admin", "watchers", "remove", "alerts", "--yes").status == 0)
     #expect(try database.count("quake.watcher") == 0)
     #expect(try run("quake-admin", "history", "purge", "--before", "0s", "--yes").status == 0)
@@ -235,7 +210,7 @@ import Testing
       "insert into quake.quake (code, time) values ('a', now()), ('b', now()), ('c', now());")
     let list = try folder.write("ids", "\u{FEFF}b\n\n c \n")
     func codes(_ words: [String], input: String = "/dev/null") throws -> (Int32, [String]) {
-      let outcome = try Tools.run("quake-query", words + database.option, input: input)
+      let outcome = try database.run("quake-query", words, input: input)
       return (
         outcome.status,
         try outcome.lines.compactMap { try JSONLine($0).string("code") }
@@ -243,9 +218,8 @@ import Testing
     }
     #expect(
       try codes(["show", "a", "-", "a", "--json"], input: list) == (0, ["a", "b", "c", "a"]))
-    let versions = try Tools.run(
-      "quake-query", ["versions", "c", "-"] + database.option, input: list)
-    #expect(versions.status == 0 && versions.lines.count == 3, "\(versions.errors)")
+    let versions = try database.run("quake-query", ["versions", "c", "-"], input: list).expect(0)
+    #expect(versions.lines.count == 3, "\(versions.errors)")
     // An unknown one does not keep the others back.
     #expect(try codes(["show", "x", "b", "--json"]) == (1, ["b"]))
     #expect(try codes(["show", "-", "-"]).0 == 64)
@@ -260,20 +234,17 @@ import Testing
       (["list", "--json", "-n2"], 2), (["history", "-n", "3"], 3), (["diff", "0"], 5),
       (["export", "--format", "ndjson", "-n", "4"], 4),
     ] {
-      let printed = try Tools.run("quake-query", words + database.option)
-      let written = try Tools.run("quake-query", words + ["-o", file] + database.option)
-      #expect(written.status == 0 && written.output.isEmpty, "\(written.errors)")
-      let text = try String(contentsOfFile: file, encoding: .utf8)
+      let printed = try database.run("quake-query", words)
+      try database.run("quake-query", words + ["-o", file]).expect(0, output: "")
+      let text = try contents(of: file)
       #expect(text.split(separator: "\n").count == count, "\(words): \(text)")
       #expect(text == printed.output)
     }
     // An error leaves the file as it was, and nothing beside it.
-    let before = try String(contentsOfFile: file, encoding: .utf8)
+    let before = try contents(of: file)
     #expect(try run("quake-query", "list", "--as-of", "99.00000000", "-o", file).status == 65)
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
-    let refused = try run("quake-query", "list", "-o", folder.path + "/none/out")
-    #expect(
-      refused.status == 1 && refused.errors.contains("could not write \""), "\(refused.errors)")
+    #expect(try contents(of: file) == before)
+    try run("quake-query", "list", "-o", folder.path + "/none/out").expect(1, "could not write \"")
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
         "feed.geojson", "out",

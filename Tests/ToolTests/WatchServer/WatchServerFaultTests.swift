@@ -100,8 +100,7 @@ import Testing
     }
     expected = try database.history()
     #expect(try Self.changes(watch.lines(expected.count)) == expected)
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
     #expect(proxy.acceptedCount > 3)
   }
 
@@ -129,8 +128,7 @@ import Testing
     proxy.lead(toPort: third.port)
     lines += try watch.lines(2)
     #expect(try Self.changes(lines) == database.history())
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 
   @Test func aKilledWatchRepeatsAtMostWhatWasPrinted() throws {
@@ -200,8 +198,7 @@ import Testing
       #expect(watch.errorText.contains("is not available (status \(status))"))
     }
     #expect(requests.allSatisfy { $0.target == "/v1/changes?after=0" })
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 
   @Test func itEndsAtOnceWhileItWaits() throws {
@@ -220,9 +217,7 @@ import Testing
         "quake-watch", ["--url", "http://127.0.0.1:\(server.port)", "--from-start"])
       try isAsked.wait()
       let begun = ContinuousClock.now
-      watch.signal(SIGTERM)
-      let outcome = try watch.exit()
-      #expect(outcome.status == 0, "\(outcome.errors)")
+      try watch.end()
       #expect(ContinuousClock.now - begun < Self.promptly)
     }
   }
@@ -233,10 +228,7 @@ import Testing
       ("data: {\n\n", "a change that is not valid"),
       ("id: 0\ndata: {\"token\":\"1.00000000\"}\n\n", "The JSON: not a change"),
       ("event: snapshot\ndata: {\"token\":\"0\"}\n\n", "a snapshot that is not valid"),
-    ] {
-      let outcome = try outcome(of: text)
-      #expect(outcome.status == 65 && outcome.errors.contains(part), "\(outcome.errors)")
-    }
+    ] { try outcome(of: text).expect(65, part) }
   }
 
   /// The outcome of a watch of a server that sends a text and then nothing.
@@ -267,8 +259,7 @@ import Testing
       change("2.00000000", 0, "2.00000000-1") + change("2.00000000", 2, "2.00000000"),
       change("2.00000000", 0, "3.00000000"),
     ] {
-      let outcome = try outcome(of: text)
-      #expect(outcome.status == 65, "\(text)")
+      let outcome = try outcome(of: text).expect(65, with: text)
       #expect(
         outcome.errors.contains("out of order") || outcome.errors.contains("its id is not"),
         "\(outcome.errors)")
@@ -296,8 +287,7 @@ import Testing
       }
     }
     try FileManager.default.removeItem(atPath: folder.path + "/gate")
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0)
+    let outcome = try watch.exit().expect(0)
     #expect(outcome.lines.map { $0.filter(\.isNumber) } == ["3000"])
   }
 }

@@ -53,8 +53,7 @@ import Testing
     let second = try serve(copy)
     try judge(try watcher.lines(5), lost: lost)
     #expect(watcher.errorText.contains("Transactions \(lost[0]), \(lost[1]), which this watcher"))
-    watcher.signal(SIGTERM)
-    #expect(try watcher.exit().status == 0)
+    try watcher.end()
     try second.stop()
   }
 
@@ -66,11 +65,10 @@ import Testing
     #expect(try watch(["--name", "other", "--no-follow", "--limit", "1"]).exit().lines.count == 1)
     try first.stop()
     let second = try serve(copy)
-    let stopped = try watch(["--name", "alerts", "--no-follow"]).exit()
-    #expect(stopped.status == 65 && stopped.output.isEmpty, "\(stopped.errors)")
-    #expect(stopped.errors.contains("Transactions \(lost[0]), \(lost[1]), which this watcher"))
+    try watch(["--name", "alerts", "--no-follow"]).exit().expectFailure(
+      65, "Transactions \(lost[0]), \(lost[1]), which this watcher")
     let reset = try watch(["--name", "alerts", "--no-follow", "--on-expired", "snapshot"]).exit()
-    #expect(reset.status == 0, "\(reset.errors)")
+      .expect(0)
     try judge(reset.lines, lost: lost)
     #expect(try watch(["--name", "alerts", "--no-follow"]).exit().lines.isEmpty)
     // The other one has delivered only what both have.
@@ -79,11 +77,11 @@ import Testing
   }
 
   @Test func withoutAFolderANameIsAnError() throws {
-    let outcome = try Tools.run(
+    try Tools.run(
       "quake-watch", ["--url", "http://127.0.0.1:\(port.number)", "--name", "alerts"],
-      environment: ["HOME": ""])
-    #expect(outcome.status == 1)
-    #expect(outcome.errors.contains("cannot keep the cursor of watcher \"alerts\": none of STATE"))
-    #expect(outcome.errors.contains("--state names a file for it."))
+      environment: ["HOME": ""]
+    ).expect(
+      1, "cannot keep the cursor of watcher \"alerts\": none of STATE",
+      "--state names a file for it.")
   }
 }

@@ -3,15 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-watch --url` prints what `quake-watch` prints, and accepts what it accepts.
-@Suite struct WatchServerTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class WatchServerTests: DatabaseSuite {
   /// Transactions of several changes, with texts that JSON has to escape.
   private func load() throws {
     for count in [1, 7, 3, 600] {
@@ -115,8 +107,7 @@ import Testing
     ] {
       #expect(try compare(server, arguments + ["--no-follow", "--json"]).status == 65)
     }
-    try Tools.succeed(
-      "quake-admin", ["history", "purge", "--yes", "--before", token] + database.option)
+    try database.succeed("quake-admin", ["history", "purge", "--yes", "--before", token])
     for arguments in [
       ["--from-start"], ["--after", "0"], ["--from-start", "--up-to", token],
       ["--since", "2020-01-01"],
@@ -128,14 +119,13 @@ import Testing
       ["--since", "2020-01-01"],
     ] {
       let outcome = try compare(server, arguments + ["--no-follow", "--on-expired", "snapshot"])
-      #expect(outcome.status == 0)
+        .expect(0)
       #expect(outcome.lines.count == 612, "\(outcome.errors)")
     }
     // More changes than the transaction has.
     for state in ["\(token) 999", "5.00000000", "nonsense"] {
       try folder.write("cursor", state + "\n")
-      let outcome = try compare(server, ["--state", "cursor", "--no-follow"])
-      #expect(outcome.status == 65)
+      try compare(server, ["--state", "cursor", "--no-follow"]).expect(65)
     }
   }
 
@@ -155,10 +145,10 @@ import Testing
             ? ["--exec", "cat >> out; echo x >> n; test $(wc -l < n) -lt \(index + 2)"]
             : ["--json", "--limit", "\(index + 1)"]))
       #expect(outcome.status <= 1, "\(outcome.errors)")
-      seen.insert(try String(contentsOfFile: folder.path + "/cursor", encoding: .utf8))
+      seen.insert(try contents(of: folder.path + "/cursor"))
       if index % 3 == 0 {
         let file = folder.path + "/out"
-        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        let text = (try? contents(of: file)) ?? ""
         try? FileManager.default.removeItem(atPath: file)
         try? FileManager.default.removeItem(atPath: folder.path + "/n")
         var ran = text.split(separator: "\n").map(String.init)
@@ -186,7 +176,7 @@ import Testing
     #expect(try JSONLine(try watch.line()).string("op") == "heartbeat")
     // It is written after the line.
     try eventually("the cursor is that of the heartbeat") {
-      (try? String(contentsOfFile: folder.path + "/cursor", encoding: .utf8)) == "0\n"
+      (try? contents(of: folder.path + "/cursor")) == "0\n"
     }
     try database.psql(
       """
@@ -196,13 +186,11 @@ import Testing
     var line = try JSONLine(watch.line())
     while line.string("op") == "heartbeat" { line = try JSONLine(watch.line()) }
     #expect(line.string("code") == "a")
-    watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try watch.end()
     #expect(outcome.problems == "")
     let token = try database.value("select quake.latest_token()")
     // The update does not pass the filter: its end is known at the next heartbeat.
-    let state = try String(contentsOfFile: folder.path + "/cursor", encoding: .utf8)
+    let state = try contents(of: folder.path + "/cursor")
     #expect(state == "\(token) 1\n" || state == "\(token)\n")
   }
 
@@ -222,8 +210,7 @@ import Testing
       """)
     #expect(try JSONLine(watch.line()).string("code") == "a")
     #expect(try watch.line() == "end")
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 
   // MARK: - Options
@@ -237,8 +224,7 @@ import Testing
       (["--url", "ftp://u:secret@h"], "http://127.0.0.1:8080"),
       (["--url", "http://u:secret@h?x"], "options such as --min-magnitude"),
     ] {
-      let outcome = try Tools.run("quake-watch", arguments)
-      #expect(outcome.status == 64 && outcome.errors.contains(part), "\(outcome.errors)")
+      let outcome = try Tools.run("quake-watch", arguments).expect(64, part)
       #expect(!outcome.errors.contains("secret"))
     }
   }
@@ -249,14 +235,12 @@ import Testing
     }
     let url = "http://127.0.0.1:\(server.port)"
     let file = try folder.write("header", "X-Key: hidden\n")
-    let outcome = try Tools.run(
+    try Tools.run(
       "quake-watch",
-      [
-        "--verbose", "--url", "http://me:s%65cret@127.0.0.1:\(server.port)", "--header-file", file,
-      ])
-    #expect(outcome.status == 77)
-    #expect(
-      outcome.errors == """
+      ["--verbose", "--url", "http://me:s%65cret@127.0.0.1:\(server.port)", "--header-file", file]
+    ).expect(
+      77,
+      errors: """
         quake-watch: error: server "\(url)" refuses the request (status 401)
           detail: Who are you.
           hint: Put a user and a password into --url, or a header into a file for --header-file.
@@ -267,20 +251,9 @@ import Testing
       request.headers["authorization"] == "Basic \(Data("me:secret".utf8).base64EncodedString())")
     #expect(request.headers["x-key"] == "hidden")
     let bad = try folder.write("bad", "X-Key: hidden\nhidden\n")
-    let refused = try Tools.run("quake-watch", ["--url", url, "--header-file", bad])
-    #expect(refused.status == 1)
-    #expect(refused.errors.contains("line 2: expected Name: value"), "\(refused.errors)")
+    let refused = try Tools.run("quake-watch", ["--url", url, "--header-file", bad]).expect(
+      1, "line 2: expected Name: value")
     #expect(!refused.errors.contains("hidden"))
-  }
-
-  @Test func thePasswordIsNotInTheProcessList() throws {
-    let server = try ServerProcess(database)
-    let watch = try Tools.start(
-      "quake-watch", ["--url", "http://me:secret@127.0.0.1:\(server.port)", "--heartbeat", "100ms"])
-    _ = try watch.line()
-    let line = try String(contentsOfFile: "/proc/\(watch.pid)/cmdline", encoding: .utf8)
-    #expect(line.contains("quake-watch") && !line.contains("secret"))
-    watch.signal(SIGKILL)
   }
 
   @Test func aWrongAddressFailsAtOnce() throws {
@@ -296,10 +269,8 @@ import Testing
       (moved.port, 64, "redirects to \"https://h/v1/changes\""),
       (missing.port, 64, "no stream of changes"),
     ] as [(port: Int, status: Int32, part: String)] {
-      let outcome = try Tools.run(
-        "quake-watch", ["--url", "http://127.0.0.1:\(port)", "--from-start"])
-      #expect(outcome.status == status, "\(outcome.errors)")
-      #expect(outcome.errors.contains(part), "\(outcome.errors)")
+      try Tools.run("quake-watch", ["--url", "http://127.0.0.1:\(port)", "--from-start"]).expect(
+        status, part)
     }
   }
 }

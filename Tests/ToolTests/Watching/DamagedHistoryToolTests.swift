@@ -40,8 +40,7 @@ import Testing
     ]
     let running = try all.map { ($0, try Tools.start($0.tool, $0.arguments)) }
     for (tool, process) in running {
-      let outcome = try process.exit()
-      #expect(outcome.status == 65, "\(tool): \(outcome.ending) \(outcome.errors)")
+      let outcome = try process.exit().expect(65, with: tool)
       #expect(history.isNamed(in: outcome.errors), "\(tool): \(outcome.errors)")
     }
     let verified = try Tools.run("quake-query", ["verify"] + database)
@@ -123,8 +122,7 @@ import Testing
     for number in 1...60 {
       try connection.run("insert into quake.quake (code, time) values ('e\(number)', now())")
     }
-    let whole = try Tools.run("quake-query", ["verify"] + database.option)
-    #expect(whole.status == 0, "\(whole.errors)")
+    let whole = try database.run("quake-query", ["verify"]).expect(0)
     #expect(whole.output.hasSuffix(": nothing is missing\n"), "\(whole.output)")
     let tokens = try database.tokens()
     try database.psql(
@@ -137,8 +135,8 @@ import Testing
     for (tool, arguments, printed) in [
       ("quake-watch", ["--from-start", "--json"], 10), ("quake-query", ["history", "--json"], 0),
     ] {
-      let outcome = try Tools.run(tool, arguments + database.option)
-      #expect(outcome.status == 65 && outcome.lines.count == printed, "\(tool)")
+      let outcome = try database.run(tool, arguments).expect(65, with: tool)
+      #expect(outcome.lines.count == printed, "\(tool)")
       let detail = "The next transaction here, \(after), names \(last) as the one before it."
       #expect(
         outcome.errors.contains("error: history diverged at token \(before)")
@@ -146,23 +144,22 @@ import Testing
     }
     // What does not reach over the gap is read.
     for range in [["--after", after], ["--from-start", "--up-to", before]] {
-      try Tools.succeed("quake-watch", range + ["--no-follow", "--json"] + database.option)
+      try database.succeed("quake-watch", range + ["--no-follow", "--json"])
     }
     try database.psql(
       """
       delete from quake.quake_version v using quake.change_transaction t
        where t.transaction_id = v.transaction_id and t.token = 30;
       """)
-    let outcome = try Tools.run("quake-query", ["verify"] + database.option)
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.contains("error: history diverged in 2 places"), "\(outcome.errors)")
+    let outcome = try database.run("quake-query", ["verify"]).expect(
+      65, "error: history diverged in 2 places")
     try #require(outcome.lines.count == 3, "\(outcome.output)")
     #expect(
       outcome.lines[0]
         == "after \(before): the next transaction, \(after), names \(last) as the one before it")
     #expect(outcome.lines[1].hasSuffix(": the transaction had 1 change, the history holds 0"))
     #expect(outcome.lines[2].hasSuffix(": 2 gaps"), "\(outcome.lines[2])")
-    let json = try Tools.run("quake-query", ["verify", "--json"] + database.option)
+    let json = try database.run("quake-query", ["verify", "--json"])
     let lines = try json.lines.map(JSONLine.init)
     try #require(lines.count == 3)
     #expect(lines[0].string("after") == before && lines[0].string("token") == after)

@@ -5,15 +5,7 @@ import TestSupport
 import Testing
 
 /// `quake-watch` where the server cannot notify it, or no process reads its output.
-@Suite struct DeliveryTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class DeliveryTests: DatabaseSuite {
   private static let pooler = Pooler.program != nil
 
   // MARK: Poolers
@@ -50,22 +42,19 @@ import Testing
       """)
     try database.insert("last")
     #expect(try JSONLine(watch.line()).string("code") == "last")
-    watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0)
+    let outcome = try watch.end()
     #expect(outcome.errors.components(separatedBy: "shares sessions").count == 2)
-    let rest = try Tools.run(
-      "quake-watch", ["--database", pool.conninfo, "--json", "--no-follow", "--state", file])
-    #expect(rest.status == 0 && rest.output.isEmpty, "\(rest.errors)")
+    try Tools.run(
+      "quake-watch", ["--database", pool.conninfo, "--json", "--no-follow", "--state", file]
+    ).expect(0, output: "")
     try pool.stop()
   }
 
   // MARK: Lost connections
 
   private func watch(_ arguments: [String]) throws -> ToolProcess {
-    try Tools.start(
-      "quake-watch", database.option + ["--name", "n", "--no-witness"] + arguments,
-      folder: folder.path)
+    try database.start(
+      "quake-watch", ["--name", "n", "--no-witness"] + arguments, folder: folder.path)
   }
 
   private func expectStored(_ token: String) throws {
@@ -92,8 +81,7 @@ import Testing
     try watch.waitForError("connected again")
     // Nothing else is committed.
     try expectStored(#require(database.tokens().last))
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 
   @Test func theFirstCursorIsStoredAlthoughTheConnectionWasLostMeanwhile() throws {
@@ -113,8 +101,7 @@ import Testing
     try expectStored(#require(database.tokens().last))
     try database.insert("b")
     #expect(try JSONLine(watch.line()).string("code") == "b")
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 
   @Test func aConsumerIsNoWatcher() throws {
@@ -124,9 +111,8 @@ import Testing
       insert into quake.consumer (name, sink) values ('n', 'exec siren');
       """)
     try database.insert("a")
-    let outcome = try watch(["--json", "--no-follow"]).exit()
-    #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome.errors)")
-    #expect(outcome.errors.contains("\"n\" is a consumer, and no watcher"), "\(outcome.errors)")
+    try watch(["--json", "--no-follow"]).exit().expectFailure(
+      1, "\"n\" is a consumer, and no watcher")
     #expect(try database.value("select holder from quake.watcher") == "run")
   }
 
@@ -135,10 +121,9 @@ import Testing
     let file = try folder.write("state", "0\n")
     // Root may write to any folder, but not beyond this limit.
     let options = database.option.map { "'\($0)'" }.joined(separator: " ")
-    let outcome = try Tools.shell(
-      "trap '' XFSZ; ulimit -f 0; exec quake-watch \(options) --state '\(file)' --json --no-follow")
-    #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome.errors)")
-    #expect(outcome.errors.contains("could not write state file"), "\(outcome.errors)")
+    try Tools.shell(
+      "trap '' XFSZ; ulimit -f 0; exec quake-watch \(options) --state '\(file)' --json --no-follow"
+    ).expectFailure(1, "could not write state file")
   }
 
   // MARK: Hot standby
@@ -164,15 +149,15 @@ import Testing
         """) == "1"
     }
     // A hot standby cannot store a durable cursor.
-    let named = try Tools.run(
+    try Tools.run(
       "quake-watch",
-      ["--database", servers.standby.conninfo, "--name", "n", "--no-follow", "--from-start"])
-    #expect(named.status == 77 && named.errors.contains("read-only"), "\(named.errors)")
+      ["--database", servers.standby.conninfo, "--name", "n", "--no-follow", "--from-start"]
+    ).expect(77, "read-only")
 
     // A hot standby cannot store an import either.
-    let run = try Tools.run(
-      "quake-ingest", ["run", "--database", servers.standby.conninfo, "--feed", "all_day"])
-    #expect(run.status == 77 && run.errors.contains("into a hot standby"), "\(run.errors)")
+    try Tools.run(
+      "quake-ingest", ["run", "--database", servers.standby.conninfo, "--feed", "all_day"]
+    ).expect(77, "into a hot standby")
 
     // A watcher with a newer token of the primary waits until the standby has replayed it.
     try servers.ask(servers.standby, "select pg_wal_replay_pause()")
@@ -209,8 +194,7 @@ import Testing
     try servers.standby.insert("f")
     #expect(try JSONLine(watch.line()).string("code") == "f")
     watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0 && outcome.output.isEmpty)
+    let outcome = try watch.exit().expect(0, output: "")
     #expect(outcome.errors.components(separatedBy: "a hot standby cannot notify").count == 2)
   }
 
@@ -223,8 +207,7 @@ import Testing
       insert into quake.quake (code, time, place)
       select 'e' || n, now(), repeat('x', 300) from generate_series(1, 2000) n;
       """)
-    let watch = try Tools.start(
-      "quake-watch", database.option + ["--json", "--from-start", "--heartbeat", "10m"])
+    let watch = try database.start("quake-watch", ["--json", "--from-start", "--heartbeat", "10m"])
     // Its pipe is full now; it takes 250 ms to see that no process reads it.
     let observer = try database.connect()
     let quiet = """

@@ -3,74 +3,65 @@ import TestSupport
 import Testing
 
 /// `quake-watch --exec-batch`: a command for each transaction.
-@Suite struct ExecBatchTests {
-  private let scene: ExecScene
-
-  init() throws { scene = try ExecScene() }
-
+@Suite final class ExecBatchTests: ExecSuite {
   @Test(arguments: [["--exec-batch", "C"], ["--exec", "C", "--exec-batch"]])
   func eachTransactionIsTheInputOfACommand(_ spelling: [String]) throws {
-    try scene.insert("a", "b", "c")
-    try scene.insert("d")
-    try scene.database.psql("update quake.quake set magnitude = 5;")
+    try insert("a", "b", "c")
+    try insert("d")
+    try database.psql("update quake.quake set magnitude = 5;")
     let command = "cat; echo \"end $QUAKE_TOKEN ${QUAKE_OP-unset} ${QUAKE_PLACE-unset}\""
-    let outcome = try scene.watch(
+    let outcome = try watch(
       ["--from-start", "--no-follow"]
         + spelling.map { $0.replacingOccurrences(of: "C", with: command) },
       environment: ["QUAKE_PLACE": "of the caller"]
-    ).exit()
-    #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
-    var expected = try scene.run(["--json"]).lines
-    let ends = try scene.tokens().map { "end \($0) unset unset" }
+    ).exit().expect(0, errors: "")
+    var expected = try run(["--json"]).lines
+    let ends = try tokens().map { "end \($0) unset unset" }
     for (place, end) in zip([8, 4, 3], ends.reversed()) { expected.insert(end, at: place) }
     #expect(outcome.lines == expected)
   }
 
   @Test func theFilterLeavesOutChangesAndWholeTransactions() throws {
-    try scene.insert("a", "b", "c")
-    try scene.insert("d")
-    try scene.database.psql("delete from quake.quake where code = 'b';")
-    let outcome = try scene.run([
-      "--op", "delete", "--state", "state", "--exec-batch", "wc -l",
-    ])
+    try insert("a", "b", "c")
+    try insert("d")
+    try database.psql("delete from quake.quake where code = 'b';")
+    let outcome = try run(["--op", "delete", "--state", "state", "--exec-batch", "wc -l"])
     #expect(outcome.lines == ["1"])
-    #expect(try scene.state() == scene.tokens().last)
+    #expect(try state() == tokens().last)
   }
 
-  /// A transaction of any size is streamed to the command.
   @Test func aLargeTransactionNeedsLittleMemory() throws {
     let count = Tools.isSoak ? 1_000_000 : 60_000
-    try scene.database.psql(
+    try database.psql(
       """
       insert into quake.quake (code, time, magnitude, place)
       select 'e' || n, now(), 1, repeat('x', 200) from generate_series(1, \(count)) n;
       """)
-    let watch = try scene.watch(["--from-start", "--state", "state", "--exec-batch", "wc -l"])
+    let watch = try watch(["--from-start", "--state", "state", "--exec-batch", "wc -l"])
     #expect(try watch.line(within: .seconds(Tools.isSoak ? 600 : 180)) == "\(count)")
-    try eventually("the cursor is saved") { try scene.state() == scene.tokens().last }
+    try eventually("the cursor is saved") { try state() == tokens().last }
     let peak = try ProcessMemory.peak(of: watch.pid)
     #expect(peak < 24 * 1024, "peak of \(peak) kB")
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
+    try watch.end()
   }
 
   @Test func theLimitSplitsNoTransaction() throws {
-    try scene.insert((1...1200).map { "e\($0)" })
-    try scene.insert("next")
+    try insert((1...1200).map { "e\($0)" })
+    try insert("next")
     let arguments = ["--state", "state", "--exec-batch", "wc -l"]
-    #expect(try scene.run(["--limit", "3"] + arguments).lines == ["1200"])
-    #expect(try scene.state() == scene.tokens().first)
-    #expect(try scene.run(arguments).lines == ["1"])
+    #expect(try run(["--limit", "3"] + arguments).lines == ["1200"])
+    #expect(try state() == tokens().first)
+    #expect(try run(arguments).lines == ["1"])
   }
 
   @Test func aSnapshotIsOneBatchAlsoWithAReset() throws {
-    try scene.insert("a", "b")
-    try scene.insert("c")
+    try insert("a", "b")
+    try insert("c")
     let command = "cut -c 1-60 | grep -o '\"op\":\"[a-z]*\"' | tr '\\n' ' '; echo"
     for (start, first) in [(["--snapshot"], []), (["--after", "1.00000000"], ["reset"])]
       as [([String], [String])]
     {
-      let outcome = try scene.watch(
+      let outcome = try watch(
         start + ["--on-expired", "snapshot", "--no-follow", "--exec-batch", command]
       ).exit()
       let ops = (first + Array(repeating: "snapshot", count: 3)).map { "\"op\":\"\($0)\" " }
@@ -85,10 +76,10 @@ import Testing
   private func begin(_ rest: String) throws -> (
     ToolProcess, Gate
   ) {
-    let gate = try scene.gate()
-    try scene.insert((1...5000).map { "e\($0)" })
-    try scene.insert("next")
-    let watch = try scene.watch([
+    let gate = try gate()
+    try insert((1...5000).map { "e\($0)" })
+    try insert("next")
+    let watch = try watch([
       "--from-start", "--state", "state", "--exec-batch", "read line; echo begun; \(rest)",
     ])
     #expect(try watch.line() == "begun")
@@ -97,7 +88,7 @@ import Testing
 
   @Test func aLostConnectionSplitsNoTransaction() throws {
     let (watch, gate) = try begin("read line < gate; wc -l")
-    try scene.database.endSessions(of: "quake-watch")
+    try database.endSessions(of: "quake-watch")
     try gate.letOneThrough()
     #expect(try watch.line() == "4999")
     try watch.waitForError("connected again")
@@ -108,32 +99,28 @@ import Testing
   @Test func aTransactionInterruptedByACrashIsRepeatedWhole() throws {
     let watch = try begin("head -n 3000 >/dev/null; read line < gate; wc -l").0
     try eventually("the watcher is far into the transaction") {
-      try scene.database.value(
-        "select query from pg_stat_activity where application_name = 'quake-watch' "
-          + "and datname = current_database()") == "unlisten *"
+      try database.sessions(of: "quake-watch", where: "query = 'unlisten *'") == 1
     }
     watch.signal(SIGKILL)
     #expect(try watch.exit().ending == .killed(by: SIGKILL))
-    #expect(try scene.state() == "0")
-    #expect(
-      try scene.run(["--state", "state", "--exec-batch", "wc -l"]).lines == ["5000", "1"])
+    #expect(try state() == "0")
+    #expect(try run(["--state", "state", "--exec-batch", "wc -l"]).lines == ["5000", "1"])
   }
 
   @Test func aSignalSplitsNoTransaction() throws {
     let (watch, gate) = try begin("read line < gate; wc -l")
     watch.signal(SIGTERM)
     try gate.letOneThrough()
-    let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(0) && outcome.problems.isEmpty)
-    #expect(outcome.lines == ["4999"])
-    #expect(try scene.state() == scene.tokens().first)
+    let outcome = try watch.exit().expect(0, lines: ["4999"])
+    #expect(outcome.problems.isEmpty)
+    #expect(try state() == tokens().first)
   }
 
   /// A command that has not received the whole transaction must not get an end of input.
   @Test func aCommandIsEndedIfItsTransactionCannotBeReadWhole() throws {
     let (watch, gate) = try begin(
       "trap 'echo told; exit 1' TERM; read line < gate; wc -l; echo whole")
-    try scene.database.psql(
+    try database.psql(
       """
       begin;
       drop schema quake cascade;
@@ -142,9 +129,8 @@ import Testing
       commit;
       """)
     try gate.letOneThrough()
-    let outcome = try watch.exit()
-    #expect(outcome.status == 78, "\(outcome.errors)")
+    let outcome = try watch.exit().expect(78)
     #expect(outcome.lines.last == "told" && !outcome.lines.contains("whole"))
-    #expect(try scene.state() == "0")
+    #expect(try state() == "0")
   }
 }

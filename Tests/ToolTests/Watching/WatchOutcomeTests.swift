@@ -5,24 +5,15 @@ import Testing
 
 /// `quake-watch` with a token that is not, or no longer, in the history: it stops, or begins again
 /// with a snapshot.
-@Suite struct WatchOutcomeTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class WatchOutcomeTests: DatabaseSuite {
   private func watch(_ arguments: [String]) throws -> ToolProcess {
-    try Tools.start("quake-watch", database.option + ["--json"] + arguments)
+    try database.start("quake-watch", ["--json"] + arguments)
   }
 
   @discardableResult
   private func purge(_ arguments: [String]) throws -> ToolProcess.Outcome {
     let consent = arguments.contains("--dry-run") ? [] : ["--yes"]
-    let outcome = try Tools.succeed(
-      "quake-admin", ["history", "purge"] + arguments + consent + database.option)
+    let outcome = try database.succeed("quake-admin", ["history", "purge"] + arguments + consent)
     return outcome
   }
 
@@ -44,8 +35,7 @@ import Testing
     let oldest = try database.tokens()[2]
     for (token, reason, words) in invalid {
       for follow in [[], ["--no-follow"]] {
-        let outcome = try watch(["--after", token] + follow).exit()
-        #expect(outcome.status == 65, "\(outcome.errors)")
+        let outcome = try watch(["--after", token] + follow).exit().expect(65)
         #expect(outcome.errors.hasPrefix("quake-watch: error: \(words)"), "\(outcome.errors)")
         #expect(outcome.output.isEmpty)
         if reason == "expired" {
@@ -55,13 +45,11 @@ import Testing
       }
     }
     // The oldest valid token itself is accepted.
-    let good = try watch(["--after", oldest, "--no-follow"]).exit()
-    #expect(good.status == 0 && good.lines.count == 1)
+    let good = try watch(["--after", oldest, "--no-follow"]).exit().expect(0)
+    #expect(good.lines.count == 1)
     for text in ["hello", "1", "1.XYZ", "-1.00000000"] {
-      let malformed = try watch(["--after=\(text)", "--on-expired", "snapshot"]).exit()
-      #expect(malformed.status == 65 && malformed.output.isEmpty)
-      #expect(malformed.errors.contains("malformed token \"\(text)\""), "\(malformed.errors)")
-      #expect(malformed.errors.contains("\n  hint: "))
+      try watch(["--after=\(text)", "--on-expired", "snapshot"]).exit().expectFailure(
+        65, "malformed token \"\(text)\"", "\n  hint: ")
     }
   }
 
@@ -84,12 +72,10 @@ import Testing
       let next = try JSONLine(watch.line())
       #expect(next.string("op") == "insert" && next.string("code") == "after \(token)")
       watch.signal(SIGTERM)
-      let outcome = try watch.exit()
-      #expect(outcome.status == 0 && outcome.output.isEmpty)
+      try watch.exit().expect(0, output: "")
       // The cursor is after the snapshot: the next run needs no reset.
-      let again = try self.watch(["--on-expired", "snapshot", "--state", file, "--no-follow"])
-        .exit()
-      #expect(again.status == 0 && again.output.isEmpty && again.errors.isEmpty)
+      try self.watch(["--on-expired", "snapshot", "--state", file, "--no-follow"]).exit().expect(
+        0, output: "", errors: "")
     }
   }
 
@@ -104,11 +90,7 @@ import Testing
     try database.insert("d", "e")
     try purge(["--before", try #require(try database.tokens().last)])
     watch.signal(SIGCONT)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 65)
-    #expect(outcome.output.isEmpty)
-    #expect(outcome.errors.contains("error: token"))
-    #expect(outcome.errors.contains("has expired"))
+    try watch.exit().expectFailure(65, "error: token", "has expired")
   }
 
   /// The connection is lost during the snapshot. The snapshot is begun again, after a reset that
@@ -143,9 +125,9 @@ import Testing
   @Test func aNamedWatcherHasADurableCursor() throws {
     try database.insert("a", "b")
     func read(_ arguments: [String]) throws -> [String?] {
-      let outcome = try watch(["--no-follow", "--name", "alerts"] + arguments).exit()
-      try #require(outcome.status == 0, "\(outcome.errors)")
-      return try outcome.lines.map { try JSONLine($0).string("code") }
+      try watch(["--no-follow", "--name", "alerts"] + arguments).exit().requireSuccess().lines.map {
+        try JSONLine($0).string("code")
+      }
     }
     #expect(try read(["--from-start", "--limit", "1"]) == ["a"])
     try database.insert("c")
@@ -159,13 +141,13 @@ import Testing
     #expect(try database.value("select token from quake.watcher_lag") == newest)
 
     try database.insert("e", "f")
-    let listed = try Tools.run("quake-admin", ["watchers", "--json"] + database.option)
+    let listed = try database.run("quake-admin", ["watchers", "--json"])
     let line = try JSONLine(#require(listed.lines.first))
     #expect(listed.lines.count == 1 && line.string("name") == "alerts")
     #expect(line.string("token") == newest && line.integer("tokens_behind") == 2)
     let seconds = try #require(line.double("seconds_behind"))
     #expect(seconds > 0 && seconds < 60)
-    let table = try Tools.run("quake-admin", ["watchers"] + database.option).lines
+    let table = try database.run("quake-admin", ["watchers"]).lines
     #expect(table.count == 2 && table[1].hasPrefix("alerts  \(newest)"))
 
     // The cursor holds back the purge, which names the watcher.
@@ -181,18 +163,13 @@ import Testing
     // But only up to --hold-limit.
     try database.insert("g")
     try purge(["--before", "0d", "--hold-limit", "0s"])
-    let lost = try watch(["--no-follow", "--name", "alerts"]).exit()
-    #expect(lost.status == 65 && lost.errors.contains("has expired"))
-    #expect(lost.errors.contains("--on-expired snapshot"))
+    try watch(["--no-follow", "--name", "alerts"]).exit().expect(
+      65, "has expired", "--on-expired snapshot")
     #expect(
       try read(["--on-expired", "snapshot"]) == [nil, "g", "f", "e", "d", "c", "b", "a"])
     #expect(try read([]) == [])
-    try Tools.succeed(
-      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
-    #expect(
-      try Tools.run("quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
-        .status == 1
-    )
+    try database.succeed("quake-admin", ["watchers", "remove", "alerts", "--yes"])
+    #expect(try database.run("quake-admin", ["watchers", "remove", "alerts", "--yes"]).status == 1)
   }
 
   /// The last watcher that takes a name has its cursor. The earlier one ends, and has not moved the
@@ -203,18 +180,12 @@ import Testing
     #expect(try JSONLine(first.line()).string("code") == "a")
     let second = try watch(["--name", "n"])
     try eventually("the second has taken the cursor") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = 'quake-watch'
-           and state = 'idle' and query like 'select t.token, v.id%'
-        """) == "2"
+      try database.sessions(
+        of: "quake-watch", where: "state = 'idle' and query like 'select t.token, v.id%'") == 2
     }
     try database.insert("b")
     #expect(try JSONLine(second.line()).string("code") == "b")
-    let outcome = try first.exit()
-    #expect(outcome.status == 75)
-    #expect(outcome.errors.contains("cursor \"n\" was taken over by another process"))
+    try first.exit().expect(75, "cursor \"n\" was taken over by another process")
     try database.insert("c")
     #expect(try JSONLine(second.line()).string("code") == "c")
   }
@@ -234,7 +205,7 @@ import Testing
       #expect(line.string("at")?.hasSuffix("Z") == true)
       // It is written after the line.
       try eventually("the cursor is that of the heartbeat") {
-        try String(contentsOfFile: file, encoding: .utf8) == newest + "\n"
+        try contents(of: file) == newest + "\n"
       }
     }
     try database.psql("insert into quake.quake (code, time, magnitude) values ('great', now(), 9);")

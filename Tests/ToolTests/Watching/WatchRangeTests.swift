@@ -3,21 +3,12 @@ import TestSupport
 import Testing
 
 /// `quake-watch`: a part of the history only, and the conditions it shares with `quake-query`.
-@Suite struct WatchRangeTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
+@Suite final class WatchRangeTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     for code in ["a", "b", "c", "d"] {
       try database.psql(
-        """
-        begin;
-        set local quake.context = 'about \(code)';
-        insert into quake.quake (code, time) values ('\(code)1', now()), ('\(code)2', now());
-        commit;
-        """, environment: ["PGAPPNAME": "writer \(code)"])
+        "insert into quake.quake (code, time) values ('\(code)1', now()), ('\(code)2', now());")
     }
   }
 
@@ -26,7 +17,7 @@ import Testing
   }
 
   private func watch(_ arguments: [String]) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-watch", database.option + ["--json"] + arguments)
+    try database.run("quake-watch", ["--json"] + arguments)
   }
 
   private func codes(_ outcome: ToolProcess.Outcome) throws -> [String?] {
@@ -40,7 +31,7 @@ import Testing
     // Without --no-follow: it ends by itself, and saves where.
     let first = try codes(watch("--from-start", "--state", file, "--up-to", tokens[1]))
     #expect(first == ["a1", "a2", "b1", "b2"])
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == tokens[1] + "\n")
+    #expect(try contents(of: file) == tokens[1] + "\n")
     #expect(try codes(watch("--state", file, "--up-to", tokens[1])) == [])
     #expect(try codes(watch("--state", file, "--up-to", tokens[2])) == ["c1", "c2"])
     #expect(try codes(watch("--after", tokens[2], "--up-to", tokens[1])) == [])
@@ -55,19 +46,15 @@ import Testing
       ("1.00000000", "history diverged at token 1.00000000"), ("x", "malformed token \"x\""),
     ] {
       let outcome = try watch(
-        "--from-start", "--state", file, "--on-expired", "snapshot", "--up-to", token)
-      #expect(outcome.status == 65 && outcome.output.isEmpty)
+        "--from-start", "--state", file, "--on-expired", "snapshot", "--up-to", token
+      ).expectFailure(65)
       #expect(outcome.errors.hasPrefix("quake-watch: error: \(words)"), "\(outcome.errors)")
     }
     #expect(!FileManager.default.fileExists(atPath: file))
   }
 
   @Test func itBeginsAfterATime() throws {
-    try database.psql(
-      """
-      update quake.change_transaction
-         set at = '2024-01-01T00:00:00Z'::timestamptz + token * interval '1 minute';
-      """)
+    try database.dateTransactions()
     #expect(
       try codes(watch("--no-follow", "--since", "2024-01-01T00:03:00Z")) == ["d1", "d2"])
     #expect(try codes(watch("--no-follow", "--since", "2024-01-01T02:01+02:00")).count == 6)
@@ -97,8 +84,7 @@ import Testing
       ["--code", "e7,e299,again3"],
     ] {
       let watched = try watch(["--from-start", "--no-follow"] + filter)
-      let asked = try Tools.run(
-        "quake-query", ["history", "--json"] + database.option + filter)
+      let asked = try database.run("quake-query", ["history", "--json"] + filter)
       #expect(watched.status == 0 && asked.status == 0, "\(watched.errors)\(asked.errors)")
       #expect(watched.output == asked.output, "\(filter)")
       #expect(filter != [] || watched.lines.count > 5000)
@@ -152,26 +138,11 @@ import Testing
       (["--changed", "magnitude,place"], ["update small", "update great"]),
       (["--min-magnitude", "6", "--changed", "place"], ["update great"]),
     ] as [([String], [String])] {
-      let lines = try Tools.succeed(
-        "quake-watch", ["--from-start", "--no-follow", "--json"] + arguments + database.option
+      let lines = try database.succeed(
+        "quake-watch", ["--from-start", "--no-follow", "--json"] + arguments
       ).lines.map(JSONLine.init)
       let changes = lines.map { "\($0.string("op") ?? "") \($0.string("code") ?? "-")" }
       #expect(changes == expected, "\(arguments)")
-    }
-  }
-
-  /// One of each kind.
-  @Test func wrongUseIsAUsageError() throws {
-    for arguments in [
-      ["--op", "merge"], ["--bbox", "1,2,3"], ["--within", "100"], ["--changed", "colour"],
-      ["--min-magnitude", "big"], ["--limit", "0"], ["--from-start", "--snapshot"],
-      ["--since", "soon"], ["--exec", " "], ["--exec", "a", "--exec-batch", "b"], ["--jobs", "2"],
-      ["--exec", "a", "--jobs", "257"], ["--exec", "a", "--exec-failure", "retry"],
-      ["--exec-batch", "a", "--jobs", "2"], ["something"],
-    ] {
-      let outcome = try watch(arguments)
-      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
-      #expect(outcome.output.isEmpty && outcome.errors.hasPrefix("quake-watch: error: "))
     }
   }
 }

@@ -4,24 +4,14 @@ import TestSupport
 import Testing
 
 /// `quake-watch`: what it prints, where it begins and where it ends. The writer is the real `psql`.
-@Suite struct WatchTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class WatchTests: DatabaseSuite {
   private func watch(_ arguments: [String]) throws -> ToolProcess {
-    try Tools.start("quake-watch", database.option + arguments)
+    try database.start("quake-watch", arguments)
   }
 
   /// Runs a watch to its end; the status must be 0.
   private func read(_ arguments: [String]) throws -> [String] {
-    let outcome = try watch(["--no-follow"] + arguments).exit()
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    return outcome.lines
+    try watch(["--no-follow"] + arguments).exit().requireSuccess().lines
   }
 
   private func codes(_ arguments: [String]) throws -> [String?] {
@@ -103,9 +93,8 @@ import Testing
     #expect(lines[7].isNull("old") && lines[7].isNull("new") && lines[7].isNull("code"))
 
     watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.output.isEmpty && outcome.problems.isEmpty)
+    let outcome = try watch.exit().expect(0, output: "")
+    #expect(outcome.problems.isEmpty)
   }
 
   /// Two sessions commit in another order than they write.
@@ -239,50 +228,14 @@ import Testing
     try database.psql(Self.insert("a") + Self.insert("b"))
     let first = try watch(arguments)
     let before = try first.lines(2)
-    first.signal(SIGTERM)
-    #expect(try first.exit().ending == .exited(0))
+    try first.end()
     try database.psql(Self.insert("c"))
     let second = try watch(arguments)
     let after = try second.lines(1)
-    second.signal(SIGTERM)
-    #expect(try second.exit().ending == .exited(0))
+    try second.end()
     #expect(try (before + after).map { try JSONLine($0).change } == database.history())
     #expect(try read(arguments).isEmpty)
-    #expect(
-      try String(contentsOfFile: file, encoding: .utf8)
-        == database.value("select quake.latest_token()") + "\n")
-  }
-
-  /// A watcher that is killed may repeat changes, but skips none.
-  @Test func aKilledWatcherSkipsNoChange() throws {
-    let file = folder.path + "/cursor"
-    var received: [String] = []
-    for round in 1...4 {
-      try database.psql((1...40).map { Self.insert("\(round)-\($0)") }.joined())
-      let watch = try watch(["--json", "--from-start", "--state", file])
-      // In the middle of the backlog.
-      received += try watch.lines(round * 4).map { try JSONLine($0).change }
-      watch.signal(SIGKILL)
-      let outcome = try watch.exit()
-      #expect(outcome.ending == .killed(by: SIGKILL))
-      // A line in the pipe has been delivered; a truncated line has not.
-      var rest = outcome.output.components(separatedBy: "\n")
-      rest.removeLast()
-      received += try rest.map { try JSONLine($0).change }
-    }
-    received += try read(["--json", "--from-start", "--state", file]).map {
-      try JSONLine($0).change
-    }
-    let history = try database.history()
-    #expect(history.count == 160)
-    #expect(Set(received) == Set(history))
-    var newest = -1
-    let place = Dictionary(uniqueKeysWithValues: history.enumerated().map { ($1, $0) })
-    for change in received {
-      let index = try #require(place[change])
-      #expect(index <= newest + 1, "a change was left out before \(change)")
-      newest = max(newest, index)
-    }
+    #expect(try contents(of: file) == database.value("select quake.latest_token()") + "\n")
   }
 
   /// A limit ends it within a transaction; the next run continues there.
@@ -297,13 +250,10 @@ import Testing
 
   @Test func anInvalidCursorFileIsRefused() throws {
     let file = try folder.write("cursor", "hello\n")
-    let outcome = try watch(["--state", file]).exit()
-    #expect(outcome.status == 65)
-    #expect(outcome.errors.contains("state file \"\(file)\" does not hold a token"))
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == "hello\n")
-    let missing = try watch(["--state", folder.path + "/none/cursor"]).exit()
-    #expect(missing.status == 1)
-    #expect(missing.errors.contains("could not write state file"))
+    try watch(["--state", file]).exit().expect(65, "state file \"\(file)\" does not hold a token")
+    #expect(try contents(of: file) == "hello\n")
+    try watch(["--state", folder.path + "/none/cursor"]).exit().expect(
+      1, "could not write state file")
   }
 
   // MARK: Where it ends
@@ -322,9 +272,9 @@ import Testing
         """
         { s=0; quake-watch \(arguments) --database '\(database.conninfo)' || s=$?; \
           echo "status $s" >&2; } | head -n 1
-        """)
-      #expect(outcome.status == 0 && outcome.lines.count == 1)
-      #expect(outcome.errors == "status \(status)\n", "\(arguments)")
+        """
+      ).expect(0, errors: "status \(status)\n", with: arguments)
+      #expect(outcome.lines.count == 1)
     }
   }
 
@@ -332,8 +282,7 @@ import Testing
     let watch = try watch(["--json"])
     try database.waitForIdle("quake-watch", after: "select t.token, v.id")
     watch.closeOutput()
-    let outcome = try watch.exit()
-    #expect(outcome.ending == .exited(74))
+    let outcome = try watch.exit().expect(74)
     #expect(outcome.problems.isEmpty, "\(outcome.errors)")
   }
 
@@ -357,8 +306,7 @@ import Testing
       try watch.waitForError("connected again; continuing after token", count: round)
     }
     watch.signal(SIGTERM)
-    let outcome = try watch.exit()
-    #expect(outcome.status == 0 && outcome.output.isEmpty)
+    let outcome = try watch.exit().expect(0, output: "")
     #expect(
       outcome.errors.components(separatedBy: "warning: lost the connection to the database").count
         == 3,
@@ -366,7 +314,6 @@ import Testing
     #expect(try received == database.history())
   }
 
-  /// A large backlog, with the connection lost several times while it is being read.
   @Test func aBacklogIsReadCompletelyDespiteLostConnections() throws {
     try database.psql(
       """

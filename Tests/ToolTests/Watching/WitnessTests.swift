@@ -4,22 +4,13 @@ import Testing
 
 /// A named watcher after its database was restored to an earlier state, or lost transactions in a failover: the cursor
 /// in the database has gone back, and the witness has not.
-@Suite struct WitnessTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class WitnessTests: DatabaseSuite {
   private func watch(
     _ arguments: [String], of database: TestDatabase, environment: [String: String] = [:]
   ) throws -> ToolProcess {
-    try Tools.start(
-      "quake-watch", database.option + ["--json", "--name", "alerts"] + arguments,
-      environment: ["XDG_STATE_HOME": folder.path].merging(environment) { $1 },
-      folder: folder.path)
+    try database.start(
+      "quake-watch", ["--json", "--name", "alerts"] + arguments,
+      environment: ["XDG_STATE_HOME": folder.path].merging(environment) { $1 }, folder: folder.path)
   }
 
   /// Runs a watch from the start to the end of the history.
@@ -34,8 +25,7 @@ import Testing
   private func codes(
     _ arguments: [String] = [], of database: TestDatabase
   ) throws -> [String?] {
-    let outcome = try run(arguments, of: database)
-    try #require(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try run(arguments, of: database).requireSuccess()
     #expect(outcome.errors.isEmpty, "\(outcome.errors)")
     return try outcome.lines.map { try JSONLine($0).string("code") }
   }
@@ -45,8 +35,7 @@ import Testing
   }
 
   private func removeCursor(from database: TestDatabase) throws {
-    try Tools.succeed(
-      "quake-admin", ["watchers", "remove", "alerts", "--yes"] + database.option)
+    try database.succeed("quake-admin", ["watchers", "remove", "alerts", "--yes"])
   }
 
   private var witness: String {
@@ -85,8 +74,7 @@ import Testing
     for code in ["x", "y", "z"].prefix(count) { try copy.insert(code) }
     let (told, here) = (try database.tokens(), try copy.tokens())
     for _ in 1...2 {
-      let outcome = try run(of: copy)
-      #expect(outcome.status == 65 && outcome.output.isEmpty)
+      let outcome = try run(of: copy).expectFailure(65)
       let message =
         count < 2
         ? "token \(told[4]) is in the future\n  detail: The newest token here is \(here[2 + count])."
@@ -109,9 +97,8 @@ import Testing
     let copy = try restored()
     try copy.insert("x", "y", "z")
     let told = try database.tokens()
-    let outcome = try run(["--on-expired", "snapshot"], of: copy)
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("Transactions \(told[3]), \(told[4]), which"))
+    let outcome = try run(["--on-expired", "snapshot"], of: copy).expect(
+      0, "Transactions \(told[3]), \(told[4]), which")
     let lines = try outcome.lines.map(JSONLine.init)
     #expect(lines.map { $0.string("op") } == ["reset"] + Array(repeating: "snapshot", count: 6))
     #expect(lines[0].string("reason") == "diverged" && lines[0].string("after") == told[4])
@@ -126,8 +113,7 @@ import Testing
     let copy = try restored()
     try copy.insert("x", "y")
     let told = try database.tokens()
-    let outcome = try run(["--on-expired", "snapshot", "--exec-batch", "cat"], of: copy)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try run(["--on-expired", "snapshot", "--exec-batch", "cat"], of: copy).expect(0)
     let reset = try #require(outcome.lines.first)
     #expect(reset.contains("\"lost\":[\"\(told[3])\",\"\(told[4])\"]"), "\(reset)")
     #expect(outcome.lines.count == 6)
@@ -141,9 +127,8 @@ import Testing
     try database.insert("b")
     #expect(try codes(of: database) == ["b"])
     let told = try database.tokens()
-    let outcome = try run(of: copy)
-    #expect(outcome.status == 65 && outcome.output.isEmpty)
-    #expect(outcome.errors.contains("Transaction \(told[1]), which this watcher has delivered, is"))
+    try run(of: copy).expectFailure(
+      65, "Transaction \(told[1]), which this watcher has delivered, is")
     #expect(try run(["--on-expired", "snapshot"], of: copy).status == 0)
     #expect(try codes(of: copy).isEmpty)
   }
@@ -161,11 +146,9 @@ import Testing
     #expect(try codes(of: database) == ["c", "d"])
     try copy.insert("x", "y", "z")
     let told = try database.tokens()
-    let outcome = try run(of: copy)
-    #expect(outcome.status == 65 && outcome.output.isEmpty, "\(outcome.errors)")
-    #expect(outcome.errors.contains("Transactions \(told[2]), \(told[3]), which this watcher has"))
-    let reset = try run(["--on-expired", "snapshot"], of: copy)
-    #expect(reset.status == 0, "\(reset.errors)")
+    try run(of: copy).expectFailure(
+      65, "Transactions \(told[2]), \(told[3]), which this watcher has")
+    let reset = try run(["--on-expired", "snapshot"], of: copy).expect(0)
     #expect(reset.lines.first?.contains("\"lost\":[\"\(told[2])\",\"\(told[3])\"]") == true)
     #expect(try codes(of: copy).isEmpty)
   }
@@ -179,10 +162,8 @@ import Testing
     #expect(try codes(of: database) == ["b"])
     try copy.insert("x", "y")
     #expect(try codes(["--no-witness"], of: copy) == ["a", "x", "y"])
-    let outcome = try run(of: copy)
-    #expect(outcome.status == 65 && outcome.output.isEmpty, "\(outcome.errors)")
-    #expect(
-      outcome.errors.contains("Transaction \(try database.tokens()[1]), which this watcher has"))
+    try run(of: copy).expectFailure(
+      65, "Transaction \(try database.tokens()[1]), which this watcher has")
     try FileManager.default.removeItem(atPath: witness)
     #expect(try codes(of: copy).isEmpty)
   }
@@ -194,8 +175,7 @@ import Testing
     #expect(try codes(of: database) == ["a"])
     try copy.insert("x", "y")
     // Not from now on, although no option names a start.
-    let outcome = try watch(["--no-follow"], of: copy).exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try watch(["--no-follow"], of: copy).exit().expect(0)
     #expect(try outcome.lines.map { try JSONLine($0).string("code") } == ["x", "y"])
     let token = try #require(try copy.tokens().first)
     #expect(
@@ -217,11 +197,9 @@ import Testing
     }
     #expect(try codes(of: database).count == 130)
     let told = try database.tokens()
-    let outcome = try run(of: copy)
-    #expect(outcome.status == 65)
-    #expect(
-      outcome.errors.contains("Transactions \(told[30...].joined(separator: ", ")), which"))
-    #expect(outcome.errors.contains("Transactions before these may be lost, too."))
+    try run(of: copy).expect(
+      65, "Transactions \(told[30...].joined(separator: ", ")), which",
+      "Transactions before these may be lost, too.")
   }
 
   // MARK: - Crashes
@@ -291,7 +269,7 @@ import Testing
 
   @Test func storesDoNotShareAWitness() throws {
     let other = try TestDatabase.empty()
-    try Tools.succeed("quake-admin", ["migrate"] + other.option)
+    try other.succeed("quake-admin", ["migrate"])
     for store in [database, other] {
       try store.insert("a")
       #expect(try codes(of: store) == ["a"])
@@ -304,32 +282,30 @@ import Testing
     try database.insert("a")
     #expect(try codes(["--state", "mine"], of: database) == ["a"])
     let token = try cursor(in: database)
-    let text = try String(contentsOfFile: folder.path + "/mine", encoding: .utf8)
+    let text = try contents(of: folder.path + "/mine")
     #expect(text.hasPrefix(token + "\nwatcher alerts\ncreated "), "\(text)")
     #expect(text.hasSuffix("\ndelivered \(token)\n"), "\(text)")
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/quake"))
 
-    let both = try run(["--no-witness", "--state", "mine"], of: database)
-    #expect(both.status == 64 && both.errors.contains("it excludes --no-witness"))
+    try run(["--no-witness", "--state", "mine"], of: database).expect(
+      64, "it excludes --no-witness")
   }
 
   @Test func aDamagedWitnessIsAnErrorThatSaysWhatToDo() throws {
     try database.insert("a")
     #expect(try codes(of: database) == ["a"])
     let path = try witness
-    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let text = try contents(of: path)
     for damaged in ["", String(text.dropLast(5)), text + "more\n"] {
       try damaged.write(toFile: path, atomically: false, encoding: .utf8)
-      let outcome = try run(of: database)
-      #expect(outcome.status == 65, "\(outcome.errors)")
-      #expect(outcome.errors.contains("file \"\(path)\" is not a witness, or is damaged"))
-      #expect(outcome.errors.contains("remove it: the watcher then continues"))
+      try run(of: database).expect(
+        65, "file \"\(path)\" is not a witness, or is damaged",
+        "remove it: the watcher then continues")
       #expect(try codes(["--no-witness"], of: database).isEmpty)
     }
     try text.replacing("watcher alerts", with: "watcher other")
       .write(toFile: path, atomically: false, encoding: .utf8)
-    let foreign = try run(of: database)
-    #expect(foreign.status == 65 && foreign.errors.contains("is the witness of watcher \"other\""))
+    try run(of: database).expect(65, "is the witness of watcher \"other\"")
     try FileManager.default.removeItem(atPath: path)
     try database.insert("b")
     #expect(try codes(of: database) == ["b"])
@@ -342,20 +318,14 @@ import Testing
       ("", "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set"),
       (folder.path, "could not create folder \"\(folder.path)/.local\": File exists"),
     ] {
-      let outcome = try run(
-        of: database, environment: ["XDG_STATE_HOME": "", "HOME": home])
-      #expect(outcome.status == 0)
-      #expect(
-        outcome.errors.contains("watcher \"alerts\" has no witness: \(words)"),
-        "\(outcome.errors)")
+      try run(of: database, environment: ["XDG_STATE_HOME": "", "HOME": home]).expect(
+        0, "watcher \"alerts\" has no witness: \(words)")
     }
-    let chosen = try run(["--state", "none/witness"], of: database)
-    #expect(chosen.status == 1, "\(chosen.errors)")
-    #expect(chosen.errors.contains("could not write witness \"none/witness\""))
+    try run(["--state", "none/witness"], of: database).expect(
+      1, "could not write witness \"none/witness\"")
     // systemd's StateDirectory= has precedence.
-    let service = try run(
-      of: database, environment: ["STATE_DIRECTORY": "\(folder.path)/service:/nowhere"])
-    #expect(service.status == 0 && service.errors.isEmpty, "\(service.errors)")
+    try run(of: database, environment: ["STATE_DIRECTORY": "\(folder.path)/service:/nowhere"])
+      .expect(0, errors: "")
     #expect(FileManager.default.fileExists(atPath: folder.path + "/service/watch"))
   }
 }

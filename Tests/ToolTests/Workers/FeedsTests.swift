@@ -4,17 +4,13 @@ import TestSupport
 import Testing
 
 /// `quake-admin feeds`, and how workers obey it.
-@Suite struct FeedsTests {
-  private let database: TestDatabase
-
-  init() throws { database = try TestDatabase() }
-
+@Suite final class FeedsTests: DatabaseSuite {
   private func feeds(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["feeds"] + arguments + database.option)
+    try database.run("quake-admin", ["feeds"] + arguments)
   }
 
   private func status(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["status"] + arguments + database.option)
+    try database.run("quake-admin", ["status"] + arguments)
   }
 
   /// A server whose answers have validators, and answer "not modified" to requests with them.
@@ -30,34 +26,27 @@ import Testing
   }
 
   private func worker(_ server: ScriptedServer, _ interval: String) throws -> ToolProcess {
-    let worker = try Tools.start(
-      "quake-ingest",
-      ["run", "--feed", "\(server.url)@\(interval)", "--refresh-interval", "0s"]
-        + database.option)
+    let worker = try database.start(
+      "quake-ingest", ["run", "--feed", "\(server.url)@\(interval)", "--refresh-interval", "0s"])
     try worker.waitForError("all_day: 3 seen")
     return worker
   }
 
   /// Ends a worker, and waits until the server has ended its session, which has the locks of its feeds.
   private func end(_ worker: ToolProcess) throws {
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().ending == .exited(0))
+    try worker.end()
     try database.waitForNone("quake-ingest")
   }
 
   @Test func aRunningWorkerPausesAFeedAndResumesIt() throws {
     let server = try server()
     let worker = try worker(server, "100ms")
-    let pause = try feeds("pause", "all_day")
-    #expect(pause.status == 0 && pause.output.isEmpty, "\(pause.errors)")
-    #expect(pause.errors.contains("paused feed all_day"))
+    try feeds("pause", "all_day").expect(0, "paused feed all_day", output: "")
     try worker.waitForError("feed all_day is paused by ")
     let requests = server.requests.count
     // A refresh is answered, and does not poll it either.
-    let refresh = try Tools.run("quake-admin", ["refresh", "all_day"] + database.option)
-    #expect(refresh.status == 69, "\(refresh.errors)")
-    #expect(refresh.errors.contains("the feed is paused by "), "\(refresh.errors)")
-    let all = try Tools.run("quake-admin", ["refresh"] + database.option)
+    try database.run("quake-admin", ["refresh", "all_day"]).expect(69, "the feed is paused by ")
+    let all = try database.run("quake-admin", ["refresh"])
     #expect(all.errors.contains("all are paused"), "\(all.errors)")
     // Ten intervals later the worker is still at work, and has not polled.
     let polls = try database.value("select polled_at from quake.feed")
@@ -65,19 +54,15 @@ import Testing
       try database.value("select clock_timestamp() > '\(polls)'::timestamptz + interval '1 s'")
         == "t"
     }
-    let later = try Tools.run("quake-admin", ["refresh", "all_day"] + database.option)
+    let later = try database.run("quake-admin", ["refresh", "all_day"])
     #expect(later.errors.contains("the feed is paused by "), "\(later.errors)")
     #expect(try database.value("select polled_at from quake.feed") == polls)
     // The request of a poll that the pause has cancelled may be noticed late.
     #expect(server.requests.count <= requests + 1)
 
-    let healthy = try status()
-    #expect(healthy.status == 0, "\(healthy.errors)")
-    #expect(
-      healthy.output.contains(/paused by \w+ since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/),
-      "\(healthy.output)")
-    let again = try feeds("pause", "all_day")
-    #expect(again.status == 0 && again.errors.contains("is already paused by "))
+    let paused = try status().expect(0)
+    #expect(paused.output.contains(/paused by \w+ since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/))
+    try feeds("pause", "all_day").expect(0, "is already paused by ")
 
     #expect(try feeds("resume", "all_day").status == 0)
     try worker.waitForError("feed all_day is resumed")
@@ -93,12 +78,9 @@ import Testing
     try end(try worker(server, "1h"))
     #expect(try feeds("pause", "all_day").status == 0)
     let requests = server.requests.count
-    let once = try Tools.run(
-      "quake-ingest", ["run", "--once", "--feed", server.url] + database.option)
-    #expect(once.status == 75, "\(once.errors)")
-    #expect(once.errors.contains("feed \"all_day\" is paused by "), "\(once.errors)")
-    let next = try Tools.start(
-      "quake-ingest", ["run", "--feed", "\(server.url)@100ms"] + database.option)
+    try database.run("quake-ingest", ["run", "--once", "--feed", server.url]).expect(
+      75, "feed \"all_day\" is paused by ")
+    let next = try database.start("quake-ingest", ["run", "--feed", "\(server.url)@100ms"])
     try next.waitForError("feed all_day is paused by ")
     #expect(server.requests.count == requests)
     #expect(try feeds("resume", "all_day").status == 0)
@@ -134,16 +116,12 @@ import Testing
   @Test func aFeedIsForgottenUnlessAWorkerPollsIt() throws {
     let server = try server()
     let worker = try worker(server, "1h")
-    let refused = try feeds("forget", "all_day", "--yes")
-    #expect(refused.status == 75, "\(refused.errors)")
-    #expect(refused.errors.contains("cannot forget feed \"all_day\": a worker"))
+    try feeds("forget", "all_day", "--yes").expect(75, "cannot forget feed \"all_day\": a worker")
     #expect(try database.count("quake.feed") == 1)
     try end(worker)
     #expect(try status().errors.contains("quake-admin feeds forget"))
-    let unasked = try feeds("forget", "all_day")
-    #expect(unasked.status == 64 && unasked.errors.contains("--yes is needed"))
-    let done = try feeds("forget", "all_day", "--yes")
-    #expect(done.status == 0, "\(done.errors)")
+    try feeds("forget", "all_day").expect(64, "--yes is needed")
+    try feeds("forget", "all_day", "--yes").expect(0)
     #expect(try database.count("quake.feed") == 0)
     #expect(try database.count("quake.import") == 1)
     #expect(try database.count("quake.quake") == 3)
@@ -157,8 +135,7 @@ import Testing
     let holder = try database.connect()
     try database.psql("insert into quake.feed (name, url) values ('all_day', 'http://127.0.0.1/')")
     try holder.execute("select * from quake.feed_lock__take('{all_day}')")
-    let worker = try Tools.start(
-      "quake-ingest", ["run", "--feed", "\(server.url)@1h"] + database.option)
+    let worker = try database.start("quake-ingest", ["run", "--feed", "\(server.url)@1h"])
     try worker.waitForError("standing by for all_day")
     try database.psql("delete from quake.feed")
     try worker.waitForError("all_day: 3 seen")
@@ -172,17 +149,13 @@ import Testing
     let list = try feeds("list")
     #expect(list.lines.count == 4 && list.output.contains("polled by "), "\(list.output)")
     #expect(list.lines.allSatisfy { $0.count <= 80 }, "\(list.output)")
-    let show = try feeds("show", "all_day")
-    for words in ["address", "\"one\"", "last success", "interval", "next poll"] {
-      #expect(show.output.contains(words), "\(words) in \(show.output)")
-    }
+    try feeds("show", "all_day").expect(
+      0, printing: "address", "\"one\"", "last success", "interval", "next poll")
     let object = try JSONLine(try #require(try feeds("show", "all_day", "--json").lines.first))
     #expect(object.string("etag") == "\"one\"")
     #expect(object.string("url") == server.url)
     #expect(object.isNull("paused_at") && object.isNull("ended_at"))
-    let unknown = try feeds("show", "all_dya")
-    #expect(unknown.status == 64, "\(unknown.errors)")
-    #expect(unknown.errors.contains("Did you mean \"all_day\"?"), "\(unknown.errors)")
+    try feeds("show", "all_dya").expect(64, "Did you mean \"all_day\"?")
     #expect(try feeds("pause", "all_day", "nothing").status == 64)
     #expect(try JSONLine(try feeds("list", "--json").lines[0]).isNull("paused_at"))
     try end(worker)
@@ -190,20 +163,15 @@ import Testing
 
   @Test func afterASinglePollNoWorkerIsMissing() throws {
     let server = try server()
-    let run = { () throws in
-      try Tools.run("quake-ingest", ["run", "--once", "--feed", server.url] + database.option)
-    }
-    #expect(try run().status == 0)
-    let healthy = try status()
-    #expect(healthy.status == 0 && healthy.errors.isEmpty, "\(healthy.errors)")
+    try database.succeed("quake-ingest", ["run", "--once", "--feed", server.url])
+    try status().expect(0, errors: "")
     #expect(try feeds("list").output.contains("polled once, until "))
     // Also much later, unless somebody asks for a limit.
     try database.psql("update quake.feed set succeeded_at = now() - interval '1 day'")
     #expect(try status().status == 0)
     #expect(try status("--max-lag", "1h").status == 1)
     // A worker that was to run until stopped is missed.
-    let worker = try Tools.start(
-      "quake-ingest", ["run", "--feed", "\(server.url)@1h"] + database.option)
+    let worker = try database.start("quake-ingest", ["run", "--feed", "\(server.url)@1h"])
     try worker.waitForError("polling all_day")
     try end(worker)
     #expect(try status().errors.contains("no worker polls feed all_day"))
@@ -214,18 +182,16 @@ import Testing
       client.answer(200, [], Array(#"{"type":"FeatureCollection","x":\#(request.number),"f"#.utf8))
     }
     for _ in 0..<2 {
-      _ = try Tools.run("quake-ingest", ["run", "--once", "--feed", server.url] + database.option)
+      _ = try database.run("quake-ingest", ["run", "--once", "--feed", server.url])
     }
     let pending = try database.value("select count(*) from quake.import where decision is null")
     #expect(Int(pending) ?? 0 >= 1)
     func discard(_ more: String...) throws -> ToolProcess.Outcome {
-      try Tools.run("quake-admin", ["imports", "discard"] + more + database.option)
+      try database.run("quake-admin", ["imports", "discard"] + more)
     }
     #expect(try discard("--all").status == 64)
     #expect(try discard("--all", "--yes", "1").status == 64)
-    let done = try discard("--all", "--yes")
-    #expect(done.status == 0, "\(done.errors)")
-    #expect(done.errors.contains("discarded \(pending) snapshot"))
+    try discard("--all", "--yes").expect(0, "discarded \(pending) snapshot")
     #expect(try database.count("quake.import_body") == 0)
     #expect(try database.value("select count(*) from quake.import where decision is null") == "0")
     #expect(try discard("--all", "--yes").errors.contains("no snapshot is in quarantine"))

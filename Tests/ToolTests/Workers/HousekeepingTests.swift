@@ -3,15 +3,9 @@ import TestSupport
 import Testing
 
 /// What a worker does so that the tables do not grow for ever.
-@Suite struct HousekeepingTests {
-  private let database: TestDatabase
-
-  init() throws { database = try TestDatabase() }
-
+@Suite final class HousekeepingTests: DatabaseSuite {
   private func poll(_ feed: String) throws {
-    let outcome = try Tools.run(
-      "quake-ingest", ["run", "--once", "--feed", feed] + database.option)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try database.run("quake-ingest", ["run", "--once", "--feed", feed]).expect(0)
   }
 
   private func counts() throws -> [String] {
@@ -37,8 +31,7 @@ import Testing
         "select last_import_id = (select max(id) from quake.import) from quake.feed") == "t")
     for _ in 0..<3 { try poll(url) }
     #expect(try counts() == ["3 0 0", "0 0 3", "1 0 3", "0 0 4"])
-    let list = try Tools.run("quake-admin", ["imports"] + database.option)
-    #expect(list.status == 0 && list.output.contains("centre"), "\(list.output)")
+    try database.run("quake-admin", ["imports"]).expect(0, printing: "centre")
   }
 
   /// Later and earlier snapshots are judged by all snapshots that should have held an event.
@@ -53,13 +46,11 @@ import Testing
     _ arguments: [String], feed: String = Feeds.collection(count: 1),
     until isDone: (ToolProcess) throws -> Void
   ) throws {
-    let folder = try TemporaryFolder()
     let file = try folder.write("a.geojson", feed)
-    let worker = try Tools.start(
-      "quake-ingest", ["run", "--feed", file, "--every", "1h"] + arguments + database.option)
+    let worker = try database.start(
+      "quake-ingest", ["run", "--feed", file, "--every", "1h"] + arguments)
     try isDone(worker)
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().ending == .exited(0))
+    try worker.end()
   }
 
   @Test func oldImportsAndEditsAreDeletedUnlessSomethingNeedsThem() throws {
@@ -109,11 +100,11 @@ import Testing
     #expect(try database.value("select rejected from quake.import") == "1")
     // The status tells how the largest tables have grown.
     try database.psql("update quake.table_size set bytes = 0, at = now() - interval '2 days'")
-    let outcome = try Tools.run("quake-admin", ["status"] + database.option)
+    let outcome = try database.run("quake-admin", ["status"])
     #expect(
       outcome.output.contains(/largest tables +\w+ [0-9.]+ \w+ \(\+[0-9.]+ \w+\s+in\s+2d\s+00h\)/),
       "\(outcome.output)")
-    let json = try Tools.run("quake-admin", ["status", "--json"] + database.option)
+    let json = try database.run("quake-admin", ["status", "--json"])
     #expect(json.output.contains("\"growth_since\":\"20"), "\(json.output)")
   }
 }

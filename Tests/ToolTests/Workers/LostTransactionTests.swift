@@ -4,13 +4,7 @@ import Testing
 
 /// A worker and a server whose database comes back without transactions that they have seen, as after a restore or a
 /// failover that lost some: that is an error in their logs.
-@Suite struct LostTransactionTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
-  }
-
+@Suite final class LostTransactionTests: DatabaseSuite {
   /// Puts another transaction in the place of the last one, and ends the sessions of a program.
   private func replaceLastTransaction(endingSessionsOf tool: String) throws {
     try database.psql(
@@ -35,9 +29,8 @@ import Testing
 
   @Test func aWorkerReportsThatItsPrimaryLostThem() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 2).utf8))
-    let worker = try Tools.start(
-      "quake-ingest",
-      ["run", "--log-format", "json", "--feed", "\(server.url)@1h"] + database.option)
+    let worker = try database.start(
+      "quake-ingest", ["run", "--log-format", "json", "--feed", "\(server.url)@1h"])
     try worker.waitForError("2 inserted")
     let written = try database.value("select quake.latest_token()")
     try replaceLastTransaction(endingSessionsOf: "quake-ingest")
@@ -48,17 +41,14 @@ import Testing
     #expect(line.string("detail")?.contains(" is \(there) there.") == true, "\(line.text)")
     #expect(line.string("hint")?.contains("failover") == true)
     // It works on.
-    try Tools.succeed("quake-admin", ["refresh", "all_day"] + database.option)
-    worker.signal(SIGTERM)
-    let outcome = try worker.exit()
-    #expect(outcome.status == 0)
+    try database.succeed("quake-admin", ["refresh", "all_day"])
+    let outcome = try worker.end()
     #expect(outcome.errors.components(separatedBy: "has lost transactions").count == 2)
   }
 
   @Test func aWorkerReportsNothingAboutAnInterruption() throws {
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 2).utf8))
-    let worker = try Tools.start(
-      "quake-ingest", ["run", "--feed", "\(server.url)@1h"] + database.option)
+    let worker = try database.start("quake-ingest", ["run", "--feed", "\(server.url)@1h"])
     try worker.waitForError("2 inserted")
     try database.insert("other")
     try database.endSessions(of: "quake-ingest")
@@ -96,9 +86,9 @@ import Testing
     let server = try ServerProcess(database, ["--log-format", "json"])
     // A client's own wrong token is none of the operator's concern.
     for after in [tokens[0], tokens[1], "5.00000000"] {
-      let outcome = try Tools.run(
-        "quake-watch", ["--url", server.url, "--after", after, "--json", "--no-follow"])
-      #expect(outcome.status == 65, "\(outcome.errors)")
+      try Tools.run(
+        "quake-watch", ["--url", server.url, "--after", after, "--json", "--no-follow"]
+      ).expect(65)
     }
     try server.stop()
     let lines = try server.process.errorText.split(separator: "\n").map {

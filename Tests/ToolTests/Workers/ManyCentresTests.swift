@@ -3,17 +3,9 @@ import TestSupport
 import Testing
 
 /// One worker that polls many event services, some of which are slow, broken or lie.
-@Suite(.enabled(if: Tools.isSoak, "make soak has it")) struct ManyCentresTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
+@Suite(.enabled(if: Tools.isSoak, "make soak has it")) final class ManyCentresTests: DatabaseSuite {
   /// The centres that do not do what they should, by number.
   private static let (slow, broken, lying) = (0, 1, 2)
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
 
   /// FDSN text with five events of a centre.
   private static func body(of centre: Int) -> [UInt8] {
@@ -77,10 +69,9 @@ import Testing
     let centres = 100
     let every: Duration = .seconds(10)
     let server = try server(centres: centres)
-    let worker = try Tools.start(
+    let worker = try database.start(
       "quake-ingest",
-      ["run", "--quiet", "--config", configuration(server, centres: centres, every: every)]
-        + database.option)
+      ["run", "--quiet", "--config", configuration(server, centres: centres, every: every)])
     let good = (0..<centres).filter { ![Self.slow, Self.broken, Self.lying].contains($0) }
     try eventually("each good centre was asked three times", within: .seconds(300)) {
       worker.takeIn()
@@ -99,16 +90,14 @@ import Testing
     }
     #expect(try database.count("quake.quake") == 5 * good.count)
 
-    let list = try Tools.run("quake-admin", ["feeds", "list"] + database.option)
+    let list = try database.run("quake-admin", ["feeds", "list"])
     #expect(
       list.lines.first == "\(centres) feeds: \(good.count) in order, 3 failing", "\(list.output)")
-    let status = try Tools.run(
-      "quake-admin", ["status", "--max-lag", "1h"] + database.option)
+    let status = try database.run("quake-admin", ["status", "--max-lag", "1h"])
     #expect(status.lines.first?.contains("\(centres) feeds: ") == true, "\(status.output)")
     // Only the feeds that are not in order have lines of their own.
     #expect(status.output.contains("centre-1 ") && !status.output.contains("centre-9 "))
     #expect(status.lines.count < 60, "\(status.output)")
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().ending == .exited(0))
+    try worker.end()
   }
 }

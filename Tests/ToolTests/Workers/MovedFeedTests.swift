@@ -3,13 +3,9 @@ import TestSupport
 import Testing
 
 /// Feeds whose server redirects to another address, or says that they are gone.
-@Suite struct MovedFeedTests {
-  private let database: TestDatabase
-
-  init() throws { database = try TestDatabase() }
-
+@Suite final class MovedFeedTests: DatabaseSuite {
   private func admin(_ arguments: String...) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", arguments + database.option)
+    try database.run("quake-admin", arguments)
   }
 
   /// A server that redirects from `/old.geojson` with a status to an address, and has the feed everywhere else.
@@ -30,10 +26,9 @@ import Testing
   }
 
   private func poll(_ server: ScriptedServer) throws -> ToolProcess.Outcome {
-    try Tools.run(
+    try database.run(
       "quake-ingest",
-      ["run", "--once", "--feed", "old=http://127.0.0.1:\(server.port)/old.geojson"]
-        + database.option)
+      ["run", "--once", "--feed", "old=http://127.0.0.1:\(server.port)/old.geojson"])
   }
 
   @Test func aRedirectWithAnotherQueryEachTimeIsReportedOnce() throws {
@@ -45,21 +40,18 @@ import Testing
   @Test func aRedirectForGoodIsReportedWithTheNewAddress() throws {
     let server = try server(308) { _ in "/new.geojson?token=swordfish" }
     let words = "redirects to http://127.0.0.1:\(server.port)/new.geojson?token=***"
-    let first = try poll(server)
-    #expect(first.status == 0, "\(first.errors)")
-    #expect(first.errors.contains("the server of feed old \(words)"), "\(first.errors)")
+    try poll(server).expect(0, "the server of feed old \(words)")
     // The log has it once, also when the server answers that nothing has changed.
     for _ in 0..<2 {
-      let again = try poll(server)
-      #expect(again.status == 0 && !again.errors.contains("redirects"), "\(again.errors)")
+      let again = try poll(server).expect(0)
+      #expect(!again.errors.contains("redirects"), "\(again.errors)")
     }
     let list = try admin("feeds", "list")
     #expect(list.lines.first == "1 feed: 1 redirected", "\(list.output)")
     let flat = list.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     #expect(flat.contains(words), "\(list.output)")
-    let shown = try admin("status", "--json")
-    #expect(shown.status == 1, "\(shown.errors)")
-    #expect(shown.output.contains("\"problems\":[\"the server of feed old \(words)\"]"))
+    try admin("status", "--json").expect(
+      1, printing: "\"problems\":[\"the server of feed old \(words)\"]")
     #expect(try admin("feeds", "show", "old").output.contains("/new.geojson?token=***"))
     #expect(
       try admin("status", "--prometheus").output.contains("quake_feed_moved{feed=\"old\"} 1"))
@@ -114,8 +106,7 @@ import Testing
       (410, "Look for its new address, or stop polling it."),
     ] {
       let server = try ScriptedServer(status, body: [])
-      let outcome = try poll(server)
-      #expect(outcome.status == 69 && outcome.errors.contains(words), "\(outcome.errors)")
+      try poll(server).expect(69, words)
       let list = try admin("feeds", "list")
       #expect(list.lines.first?.contains("1 failing") == true, "\(list.output)")
       for output in [list.output, try admin("status").output] {

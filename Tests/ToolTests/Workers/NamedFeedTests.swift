@@ -4,18 +4,10 @@ import TestSupport
 import Testing
 
 /// Feeds with names of their own, from `--feed NAME=FEED` and from sections of the configuration file.
-@Suite struct NamedFeedTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class NamedFeedTests: DatabaseSuite {
   /// Polls once.
   private func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-ingest", ["run", "--once"] + arguments + database.option)
+    try database.run("quake-ingest", ["run", "--once"] + arguments)
   }
 
   private func configured(_ text: String) throws -> ToolProcess.Outcome {
@@ -43,8 +35,7 @@ import Testing
     let arguments = [
       "--feed", "large=\(query(server))&minmagnitude=5@1h", "--feed", "small=\(query(server))@2h",
     ]
-    let first = try run(arguments)
-    #expect(first.status == 0, "\(first.errors)")
+    try run(arguments).expect(0)
     #expect(
       try database.column(
         "select concat_ws(' ', name, every, etag, failures) from quake.feed order by name") == [
@@ -61,24 +52,21 @@ import Testing
     }
     #expect(
       sent.allSatisfy { isLarge, tag in tag == (isLarge ? "\"large\"" : "\"small\"") }, "\(sent)")
-    let unnamed = try run(["--feed", query(server), "--feed", query(server) + "&minmagnitude=5"])
-    #expect(unnamed.status == 64, "\(unnamed.errors)")
-    #expect(unnamed.errors.contains("two feeds are called \"query\""), "\(unnamed.errors)")
-    #expect(unnamed.errors.contains("--feed NAME=URL"), "\(unnamed.errors)")
+    try run(["--feed", query(server), "--feed", query(server) + "&minmagnitude=5"]).expect(
+      64, "two feeds are called \"query\"", "--feed NAME=URL")
   }
 
   @Test func aNameHasAFormThatCommandsCanRead() throws {
     for name in ["INGV", "a b", "simulated", String(repeating: "a", count: 41), ""] {
-      let outcome = try run(["--feed", "\(name)=https://me:swordfish@example.org/query@5m"])
-      #expect(outcome.status == 64, "\(name): \(outcome.errors)")
-      #expect(outcome.errors.contains("invalid name before the ="), "\(outcome.errors)")
+      let outcome = try run(["--feed", "\(name)=https://me:swordfish@example.org/query@5m"]).expect(
+        64, "invalid name before the =", with: name)
       #expect(!outcome.errors.contains("swordfish"), "\(outcome.errors)")
     }
   }
 
   @Test func aSectionOfTheConfigurationFileIsAFeed() throws {
     let server = try service()
-    let outcome = try configured(
+    try configured(
       """
       author = ada
 
@@ -94,8 +82,8 @@ import Testing
       [feed small]
       url = \(query(server))
       region = -120,30,-110,40
-      """)
-    #expect(outcome.status == 0, "\(outcome.errors)")
+      """
+    ).expect(0)
     #expect(
       try database.column("select name || ' ' || every from quake.feed order by name") == [
         "large 00:10:00", "small 00:01:00",
@@ -106,10 +94,7 @@ import Testing
     #expect(server.requests.contains { $0.target.hasSuffix("&eventtype=quarry%20blast") })
     #expect(try database.count("quake.quake") == 5)
     // The command line overrides the file.
-    let typed = try run([
-      "--config", folder.path + "/q.conf", "--feed", "other=\(query(server))",
-    ])
-    #expect(typed.status == 0, "\(typed.errors)")
+    try run(["--config", folder.path + "/q.conf", "--feed", "other=\(query(server))"]).expect(0)
     #expect(try database.value("select feed from quake.import order by id desc limit 1") == "other")
   }
 
@@ -118,9 +103,7 @@ import Testing
       Feeds.feature("us1"), Feeds.feature("us2", coordinates: "12.5,41.9,8.1"),
     ])
     let server = try ScriptedServer(200, body: Array(body.utf8))
-    let outcome = try configured(
-      "[feed italy]\nurl = \(server.url)\nregion = 6,35,19,48\n")
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try configured("[feed italy]\nurl = \(server.url)\nregion = 6,35,19,48\n").expect(0)
     #expect(try database.column("select code from quake.quake") == ["us2"])
     #expect(
       try database.value("select reason from quake.import_reject").hasPrefix(
@@ -147,9 +130,8 @@ import Testing
     let feed = ["--feed", "mine=http://127.0.0.1:\(server.port)/all_hour.geojson"]
     #expect(try run(feed).status == 0)
     #expect(try run(feed).status == 65)
-    try Tools.succeed("quake-admin", ["imports", "apply", "2"] + database.option)
-    let next = try run(feed)
-    #expect(next.status == 0, "\(next.errors)")
+    try database.succeed("quake-admin", ["imports", "apply", "2"])
+    try run(feed).expect(0)
   }
 
   @Test func errorsInSectionsNameFileAndLine() throws {
@@ -179,10 +161,6 @@ import Testing
       ("[feed a]\nurl = all_hou", "q.conf:2: key 'url': unknown feed \"all_hou\""),
       ("[feed A]\nurl = all_day", "q.conf:2: invalid name of a feed in [feed A]"),
       ("[food a]\nurl = all_day", "q.conf:2: unknown section [food a]"),
-    ] {
-      let outcome = try configured(text + "\n")
-      #expect(outcome.status == 64, "\(text): \(outcome.errors)")
-      #expect(outcome.errors.contains(words), "\(text): \(outcome.errors)")
-    }
+    ] { try configured(text + "\n").expect(64, words, with: text) }
   }
 }

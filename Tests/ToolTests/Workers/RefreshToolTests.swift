@@ -4,11 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests that workers poll now.
-@Suite struct RefreshToolTests {
-  private let database: TestDatabase
-
-  init() throws { database = try TestDatabase() }
-
+@Suite final class RefreshToolTests: DatabaseSuite {
   /// A feed that changes when a test says so.
   private final class ChangingFeed: Sendable {
     private let answer = Mutex<(status: Int, headers: [String], body: [UInt8])>((200, [], []))
@@ -26,20 +22,14 @@ import Testing
   }
 
   private func start(_ url: String, interval: String = "0s") throws -> ToolProcess {
-    let worker = try Tools.start(
-      "quake-ingest",
-      ["run", "--feed", "\(url)@1h", "--refresh-interval", interval] + database.option)
+    let worker = try database.start(
+      "quake-ingest", ["run", "--feed", "\(url)@1h", "--refresh-interval", interval])
     try worker.waitForError("all_day: 3 seen")
     return worker
   }
 
   private func refresh(_ arguments: [String] = []) throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["refresh"] + arguments + database.option)
-  }
-
-  private func end(_ worker: ToolProcess) throws {
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().ending == .exited(0))
+    try database.run("quake-admin", ["refresh"] + arguments)
   }
 
   @Test func theResultIsReported() throws {
@@ -48,8 +38,7 @@ import Testing
     let server = try feed.serve()
     let worker = try start(server.url)
     feed.set(200, [], Feeds.collection(count: 5))
-    let outcome = try refresh()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    let outcome = try refresh().expect(0)
     let token = try database.value("select quake.latest_token()")
     #expect(outcome.lines == ["all_day: 5 seen: 2 inserted, 0 updated; import 2; token \(token)"])
     #expect(outcome.errors.isEmpty)
@@ -68,7 +57,7 @@ import Testing
 
     feed.set(304)
     #expect(try refresh().lines == ["all_day: not modified"])
-    try end(worker)
+    try worker.end()
     #expect(server.requests.count == 4)
   }
 
@@ -78,36 +67,25 @@ import Testing
     let server = try feed.serve()
     let worker = try start(server.url)
     feed.set(200, [], "<html>")
-    let bad = try refresh()
-    #expect(bad.status == 65 && bad.output.isEmpty, "\(bad.errors)")
-    #expect(
-      bad.errors.contains("could not refresh feed \"all_day\"") && bad.errors.contains("HTML"))
+    try refresh().expectFailure(65, "could not refresh feed \"all_day\"", "HTML")
     // A quarantined snapshot is no success either.
     feed.set(200, [], Feeds.collection(count: 3, generated: 1_600_000_000_000))
-    let stale = try refresh()
-    #expect(
-      stale.status == 65 && stale.errors.contains("quarantined as "), "\(stale.errors)")
+    try refresh().expect(65, "quarantined as ")
     feed.set(500)
-    let line = try refresh(["--json"])
-    #expect(line.status == 69, "\(line.errors)")
+    let line = try refresh(["--json"]).expect(69)
     #expect(try JSONLine(try #require(line.lines.first)).string("outcome") == "unavailable")
-    let unknown = try refresh(["all_week"])
-    #expect(unknown.status == 64, "\(unknown.errors)")
-    #expect(unknown.errors.contains("The feeds are all_day."))
+    try refresh(["all_week"]).expect(64, "The feeds are all_day.")
     // Earlier failures do not prevent another request.
     feed.set(200, [], Feeds.collection(count: 4))
     #expect(try refresh().status == 0)
-    try end(worker)
+    try worker.end()
     #expect(server.requests.count == 5)
   }
 
   @Test func withoutAWorkerARefreshFails() throws {
-    let unknown = try refresh()
-    #expect(unknown.status == 64 && unknown.errors.contains("there is no feed to refresh"))
+    try refresh().expect(64, "there is no feed to refresh")
     try database.psql("insert into quake.feed (name, url) values ('all_day', 'x');")
-    let outcome = try refresh()
-    #expect(outcome.status == 69, "\(outcome.errors)")
-    #expect(outcome.errors.contains("no worker runs that polls it"))
+    try refresh().expect(69, "no worker runs that polls it")
   }
 
   @Test func waitingForASlowPollTimesOut() throws {
@@ -118,11 +96,9 @@ import Testing
       client.answer(200, [], body)
     }
     let worker = try start(server.url)
-    let outcome = try refresh(["--timeout", "500ms"])
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("was not polled within 500ms"), "\(outcome.errors)")
+    try refresh(["--timeout", "500ms"]).expect(69, "was not polled within 500ms")
     release.raise()
-    try end(worker)
+    try worker.end()
   }
 
   /// Several requests from psql cause one poll, after the interval that must pass between
@@ -146,7 +122,7 @@ import Testing
     }
     #expect(
       try database.value("select count(distinct import_id) from quake.refresh_request") == "1")
-    try end(worker)
+    try worker.end()
     #expect(server.requests.count == 2)
     #expect(
       try database.value(
@@ -159,21 +135,18 @@ import Testing
     let server = try feed.serve()
     let worker = try start(server.url)
     feed.set(200, [], Feeds.collection(count: 4))
-    let watch = try Tools.start("quake-watch", ["--refresh", "--json"] + database.option)
+    let watch = try database.start("quake-watch", ["--refresh", "--json"])
     #expect(try JSONLine(watch.line()).string("code") == "us4")
     try watch.waitForError("asked the workers to poll their feeds")
     try watch.waitForError("4 seen: 1 inserted, 0 updated; import 2; token 2.")
-    watch.signal(SIGTERM)
-    #expect(try watch.exit().status == 0)
-    try end(worker)
+    try watch.end()
+    try worker.end()
     #expect(server.requests.count == 2)
     // Without a feed the watcher prints a warning and continues.
     let empty = try TestDatabase()
-    let idle = try Tools.start("quake-watch", ["--refresh"] + empty.option)
+    let idle = try empty.start("quake-watch", ["--refresh"])
     try idle.waitForError("could not ask for a refresh: there is no feed to refresh")
-    idle.signal(SIGTERM)
-    #expect(try idle.exit().status == 0)
-    let wrong = try Tools.run("quake-watch", ["--refresh", "--no-follow"] + empty.option)
-    #expect(wrong.status == 64)
+    try idle.end()
+    try empty.run("quake-watch", ["--refresh", "--no-follow"]).expect(64)
   }
 }

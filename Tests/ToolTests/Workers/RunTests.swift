@@ -7,17 +7,9 @@ import TestSupport
 import Testing
 
 /// `quake-ingest run` with good feeds and with faulty ones.
-@Suite struct RunTests {
-  private let database: TestDatabase
-  private let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+@Suite final class RunTests: DatabaseSuite {
   private func run(_ arguments: [String]) throws -> ToolProcess {
-    try Tools.start("quake-ingest", ["run"] + database.option + arguments)
+    try database.start("quake-ingest", ["run"] + arguments)
   }
 
   // MARK: The simulator
@@ -78,9 +70,7 @@ import Testing
         "select distinct quarantine_reason from quake.import where quarantined_at is not null")
         == (Self.reasons[fault].map { [$0] } ?? []))
     run.signal(SIGTERM)
-    let outcome = try run.exit()
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.output.isEmpty)
+    let outcome = try run.exit().expect(0, output: "")
     #expect(outcome.errors.hasSuffix("quake-ingest: stopped\n"), "\(outcome.errors.suffix(300))")
     #expect(try database.value("select bool_and(complete) from quake.import") == "t")
     #expect(try database.count("quake.change_pending") == 0)
@@ -123,8 +113,7 @@ import Testing
     let run = try run(["--feed", "simulated", "--every", "200ms"])
     try run.waitForError("simulated: 2,", count: 1)
     try run.waitForError(" updated, ", count: 2)
-    run.signal(SIGINT)
-    #expect(try run.exit().ending == .exited(0))
+    try run.end(by: SIGINT)
     #expect(try database.count("quake.quake") >= 2000)
     // The next run continues the same catalogue.
     let changed = try database.count("quake.quake_version where op = 'update'")
@@ -139,8 +128,7 @@ import Testing
     let empty = try TestDatabase.empty()
     let file = try folder.write("a.geojson", Feeds.collection(count: 3))
     let arguments = ["run", "--once", "--feed", file] + empty.option
-    let refused = try Tools.run("quake-ingest", arguments + ["--no-migrate"])
-    #expect(refused.status == 78)
+    try Tools.run("quake-ingest", arguments + ["--no-migrate"]).expect(78)
     #expect(try empty.value("select count(*) from pg_namespace where nspname = 'quake'") == "0")
     let taken = try Tools.succeed("quake-ingest", arguments)
     #expect(taken.errors.contains("applied migration 1 (events)"))
@@ -162,8 +150,7 @@ import Testing
     }
     let run = try run(["--feed", server.url, "--every", "50ms", "--verbose"])
     try run.waitForError("all_day: not modified", count: 3)
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
     let requests = server.requests
     #expect(requests.count >= 4)
     #expect(requests[0].headers["if-none-match"] == nil)
@@ -182,7 +169,6 @@ import Testing
     #expect(server.requests.last?.headers["if-none-match"] == "\"v1\"")
   }
 
-  /// The server asks for a pause of a second: it gets no request before.
   @Test(arguments: ["Cache-Control: public, max-age=1", "Retry-After: 1"])
   func aPauseThatTheServerAsksForIsObserved(_ header: String) throws {
     let body = Array(Feeds.collection(count: 3).utf8)
@@ -190,8 +176,7 @@ import Testing
     let server = try ScriptedServer { _, client in client.answer(status, [header], body) }
     let run = try run(["--feed", server.url, "--every", "10ms"])
     try eventually("three requests") { server.requests.count >= 3 }
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
     let arrivals = server.requests.map(\.arrived)
     for (earlier, later) in zip(arrivals, arrivals.dropFirst()) {
       #expect(later - earlier >= .milliseconds(950))
@@ -211,8 +196,7 @@ import Testing
     }
     let run = try run(["--feed", server.url, "--every", "40ms"])
     try eventually("seven requests") { server.requests.count >= 7 }
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
     let arrivals = server.requests.map(\.arrived)
     // 40, 80, 160, 320, 640 ms, each three quarters of that at least.
     for index in 0..<5 {
@@ -232,27 +216,13 @@ import Testing
       ([good], 0), ([bad], 65), ([server.url], 69), ([good, server.url, bad], 69),
       ([bad, server.url], 65), (["all_fortnight"], 64),
     ] as [([String], Int32)] {
-      let outcome = try run(["--once"] + feeds.flatMap { ["--feed", $0] }).exit()
-      #expect(outcome.status == status, "\(feeds): \(outcome.errors)")
+      try run(["--once"] + feeds.flatMap { ["--feed", $0] }).exit().expect(status, with: feeds)
     }
     #expect(try database.count("quake.quake") == 3)
     let dry = try TestDatabase()
-    let outcome = try Tools.run(
-      "quake-ingest", ["run", "--once", "--dry-run", "--feed", good] + dry.option)
-    #expect(outcome.status == 0 && outcome.errors.contains("3 inserted"))
+    try dry.run("quake-ingest", ["run", "--once", "--dry-run", "--feed", good]).expect(
+      0, "3 inserted")
     #expect(try dry.count("quake.quake") + dry.count("quake.import") == 0)
-  }
-
-  @Test func wrongOptionsAreUsageErrors() throws {
-    for arguments in [
-      ["--every", "never"], ["--every", "5m"], ["--merge", "x"], ["--feed"], ["x"],
-      ["--timeout", "-1s"], ["--feed", "all_day@0s"],
-      ["--feed", "all_day", "--feed", "all_day@5m"],
-      ["--feed", "all_day", "--takeover-after", "0s"],
-    ] {
-      let outcome = try run(arguments).exit()
-      #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
-    }
   }
 
   /// Blocks imports until the connection's transaction ends.
@@ -267,13 +237,11 @@ import Testing
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 2000).utf8))
     let holder = try holdImports()
     let run = try run(["--feed", server.url])
-    try database.waitForLock("quake-ingest")
+    try database.waitForLock(of: "quake-ingest")
     run.signal(SIGTERM)
     try run.waitForSignals()
     try holder.rollback()
-    let outcome = try run.exit()
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.errors.contains("2,000 inserted"), "\(outcome.errors)")
+    try run.exit().expect(0, "2,000 inserted")
     #expect(try database.count("quake.quake") == 2000)
   }
 
@@ -294,14 +262,12 @@ import Testing
     for _ in 1...2 {
       let waiting = try run(["--feed", server.url])
       try asked.wait()
-      waiting.signal(SIGTERM)
-      let outcome = try waiting.exit()
-      #expect(outcome.ending == .exited(0))
+      let outcome = try waiting.end()
       #expect(!outcome.errors.contains("warning"), "\(outcome.errors)")
     }
     let holder = try holdImports()
     let importing = try run(["--feed", server.url])
-    try database.waitForLock("quake-ingest")
+    try database.waitForLock(of: "quake-ingest")
     importing.signal(SIGTERM)
     // The import is in progress, so the first signal does not end it.
     try importing.waitForSignals()
@@ -316,23 +282,8 @@ extension ToolProcess {
   /// Waits until its pending signals have been delivered.
   fileprivate func waitForSignals() throws {
     try eventually("the signal has been delivered") {
-      let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-      return status.contains("SigPnd:\t0000000000000000\n")
-        && status.contains("ShdPnd:\t0000000000000000\n")
-    }
-  }
-}
-
-extension TestDatabase {
-  /// Waits until a session of `application` waits for a lock.
-  fileprivate func waitForLock(_ application: String) throws {
-    try eventually("\(application) waits for a lock") {
-      try value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = '\(application)'
-           and wait_event_type = 'Lock'
-        """) != "0"
+      let status = try contents(of: "/proc/\(pid)/status")
+      return ["SigPnd", "ShdPnd"].allSatisfy { status.contains("\($0):\t0000000000000000\n") }
     }
   }
 }

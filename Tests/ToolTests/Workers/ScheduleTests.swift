@@ -3,38 +3,30 @@ import TestSupport
 import Testing
 
 /// When `quake-ingest run` polls, also after a restart.
-@Suite struct ScheduleTests {
-  private let database: TestDatabase
-
-  init() throws { database = try TestDatabase() }
-
+@Suite final class ScheduleTests: DatabaseSuite {
   private func run(_ arguments: [String], environment: [String: String] = [:]) throws
     -> ToolProcess
   {
-    try Tools.start(
-      "quake-ingest", ["run"] + database.option + arguments, environment: environment)
+    try database.start("quake-ingest", ["run"] + arguments, environment: environment)
   }
 
   /// Ends a worker, and waits until the server has ended its session, which has the locks of its feeds.
   private func end(_ run: ToolProcess) throws {
-    run.signal(SIGTERM)
-    #expect(try run.exit().ending == .exited(0))
+    try run.end()
     try database.waitForNone("quake-ingest")
   }
 
   /// Has the worker poll at once, whatever the schedule.
   private func refresh() throws -> ToolProcess.Outcome {
-    try Tools.run("quake-admin", ["refresh"] + database.option)
+    try database.run("quake-admin", ["refresh"])
   }
 
   @Test func withoutNamesThreeFeedsArePolledEachAtItsInterval() throws {
     // No request leaves the machine: a proxy that refuses all of them answers for USGS.
     let proxy = try ScriptedServer(503, body: [])
-    let outcome = try run(
-      ["--once", "--timeout", "60s"],
-      environment: ["https_proxy": "http://127.0.0.1:\(proxy.port)"]
-    ).exit()
-    #expect(outcome.status == 69, "\(outcome.errors)")
+    try run(
+      ["--once", "--timeout", "60s"], environment: ["https_proxy": "http://127.0.0.1:\(proxy.port)"]
+    ).exit().expect(69)
     #expect(
       try database.column(
         "select concat_ws(' ', name, every, failures) from quake.feed order by every") == [
@@ -46,7 +38,6 @@ import Testing
   @Test func eachFeedHasItsOwnInterval() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let server = try ScriptedServer { _, client in client.answer(200, [], body) }
-    let folder = try TemporaryFolder()
     let often = server.url
     let seldom = often.replacingOccurrences(of: "all_day", with: "seldom")
     let file = try folder.write("file.geojson", body)
@@ -143,9 +134,7 @@ import Testing
     try end(first)
     let second = try run(arguments)
     try second.waitForError("polling all_day")
-    let refused = try refresh()
-    #expect(refused.status == 69, "\(refused.errors)")
-    #expect(refused.errors.contains("accepts no request (Retry-After) for another 16m"))
+    try refresh().expect(69, "accepts no request (Retry-After) for another 16m")
     try end(second)
     #expect(server.requests.count == 1)
     #expect(

@@ -19,8 +19,7 @@ import Testing
   private func start(_ arguments: [String], watchdog: String? = nil) throws -> ToolProcess {
     var environment = ["NOTIFY_SOCKET": socket.name]
     environment["WATCHDOG_USEC"] = watchdog
-    return try Tools.start(
-      "quake-ingest", ["run"] + database.option + arguments, environment: environment)
+    return try database.start("quake-ingest", ["run"] + arguments, environment: environment)
   }
 
   @Test func itIsReadyWhenItPollsAndAliveUntilItStops() throws {
@@ -54,8 +53,7 @@ import Testing
     #expect(try database.count("quake.import") == 0)
     rest.raise()
     _ = try waitForStatus { $0.contains("2,000 inserted") }
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
   }
 
   /// The worker waits for the database to come back.
@@ -68,15 +66,14 @@ import Testing
     for _ in 0..<5 { _ = try socket.message(with: "WATCHDOG=1") }
     try database.allowConnections(true)
     _ = try waitForStatus { $0.contains("3 seen") }
-    run.signal(SIGTERM)
-    #expect(try run.exit().status == 0)
+    try run.end()
   }
 
   @Test func withoutADatabaseItNeverReportsReady() throws {
-    let outcome = try Tools.run(
+    try Tools.run(
       "quake-ingest", ["run", "--feed", "all_hour", "-d", "host=/nonexistent"],
-      environment: ["NOTIFY_SOCKET": socket.name])
-    #expect(outcome.status == 69)
+      environment: ["NOTIFY_SOCKET": socket.name]
+    ).expect(69)
     #expect(socket.message(within: .zero) == nil)
   }
 

@@ -42,10 +42,9 @@ struct WorkerSoakTests {
     let feeds = ["all_month", "all_day", "all_hour"].flatMap {
       ["--feed", url.replacingOccurrences(of: "all_month", with: $0) + "@100ms"]
     }
-    let worker = try Tools.start(
+    let worker = try database.start(
       "quake-ingest",
-      ["run", "--quiet", "--keep-history", "5s", "--keep-quarantined", "5s"] + feeds
-        + database.option)
+      ["run", "--quiet", "--keep-history", "5s", "--keep-quarantined", "5s"] + feeds)
     func polls() throws -> Int { try database.count("quake.import") }
     // After 60 polls it has allocated the memory that it needs.
     try eventually("60 snapshots have been imported") { try polls() >= 60 }
@@ -64,13 +63,7 @@ struct WorkerSoakTests {
       }
       seen = try polls()
       later.append(try Usage(worker.pid))
-      connections.append(
-        Int(
-          try database.value(
-            """
-            select count(*) from pg_stat_activity
-             where datname = current_database() and application_name = 'quake-ingest'
-            """)) ?? 0)
+      connections.append(try database.sessions(of: "quake-ingest"))
     }
     let memory = later.map(\.memory)
     let half = memory.count / 2
@@ -92,9 +85,6 @@ struct WorkerSoakTests {
       "worker soak: \(seen) imports; memory \(first.memory) kB, then up to \(memory.max() ?? 0) kB;",
       "\(first.descriptors.count) descriptors, then up to",
       "\(later.map(\.descriptors.count).max() ?? 0)")
-    for process in [worker, service] {
-      process.signal(SIGTERM)
-      #expect(try process.exit().status == 0)
-    }
+    for process in [worker, service] { try process.end() }
   }
 }

@@ -7,16 +7,13 @@ import TestSupport
 import Testing
 
 /// Several workers on one database.
-@Suite struct WorkersTests {
-  private let database: TestDatabase
+@Suite final class WorkersTests: DatabaseSuite {
   private let names = ["all_hour", "all_day", "all_month"]
   /// The longest time that a takeover may take; beside other tests everything takes several times
   /// as long.
   private let takeover = Duration.seconds(Tools.isSoak ? 5 : 90)
   /// The longest time without a sign of life of a worker, in seconds. A busy machine may stop a worker for a while.
   private let silence = Tools.isSoak ? 2 : 10
-
-  init() throws { database = try TestDatabase() }
 
   private func lively() throws -> (server: SimulatedFeedServer, feeds: [String]) {
     var options = SimulatorOptions()
@@ -94,18 +91,13 @@ import Testing
   @Test func aFeedOfTheSameNameAtAnotherAddressCausesAWarning() throws {
     let body = Array(Feeds.collection(count: 3).utf8)
     let (one, other) = (try ScriptedServer(body: body), try ScriptedServer(body: body))
-    let first = try Tools.start(
-      "quake-ingest", ["run", "--feed", "\(one.url)@1h"] + database.option)
+    let first = try database.start("quake-ingest", ["run", "--feed", "\(one.url)@1h"])
     try first.waitForError("3 inserted")
-    let second = try Tools.start(
-      "quake-ingest", ["run", "--feed", "\(other.url)@1h"] + database.option)
+    let second = try database.start("quake-ingest", ["run", "--feed", "\(other.url)@1h"])
     try second.waitForError("feed \"all_day\" is polled by another worker at another address")
     try second.waitForError(one.url)
     #expect(other.requests.isEmpty)
-    for worker in [first, second] {
-      worker.signal(SIGTERM)
-      #expect(try worker.exit().ending == .exited(0))
-    }
+    for worker in [first, second] { try worker.end() }
   }
 
   @Test func theFeedsOfAWorkerThatEndsAreTakenOver() throws {
@@ -180,12 +172,9 @@ import Testing
     try copy.isHeld.require("rows of the first worker")
     try first.stop()
     try eventually("it is stopped within the copy") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where application_name = 'first' and query ilike 'copy%' and state = 'active'
-           and datname = current_database() and wait_event = 'ClientRead'
-        """) == "1"
+      try database.sessions(
+        of: "first", where: "query ilike 'copy%' and state = 'active' and wait_event = 'ClientRead'"
+      ) == 1
     }
     // Within a COPY, a worker is given twenty times as long.
     let scene = WorkerScene(database, feed + ["--takeover-after", "500ms"])
@@ -197,8 +186,7 @@ import Testing
     // The worker notices when it sends data.
     try first.waitForError("lost the database: ")
     try first.waitForError("standing by for all_day")
-    first.signal(SIGTERM)
-    #expect(try first.exit().ending == .exited(0))
+    try first.end()
     try scene.stop()
     #expect(try database.count("quake.import") == 1)
     #expect(try database.value("select count(*) from quake.change_transaction") == "1")
@@ -226,12 +214,9 @@ import Testing
     // The second worker examines the first four times in the allowed silence, and goes on with that.
     let began = try database.value("select clock_timestamp()")
     try eventually("the second has worked when twice the time of an idle worker had passed") {
-      try database.value(
-        """
-        select count(*) from pg_stat_activity
-         where datname = current_database() and application_name = '\(second)'
-           and query_start > '\(began)'::timestamptz + interval '\(2 * silence) s'
-        """) == "1"
+      try database.sessions(
+        of: second, where: "query_start > '\(began)'::timestamptz + interval '\(2 * silence) s'")
+        == 1
     }
     #expect(try scene.holders() == ["all_day": first])
     maySend.add(1)
@@ -246,13 +231,10 @@ import Testing
     let scene = WorkerScene(database, arguments)
     let first = try scene.start()
     try scene.worker(first).waitForError("3 inserted")
-    let once = try Tools.run("quake-ingest", ["run", "--once"] + database.option + arguments)
-    #expect(once.status == 75, "\(once.errors)")
-    #expect(once.errors.contains("is polled by another worker"))
-    #expect(once.errors.contains("quake-admin refresh all_day"))
+    try database.run("quake-ingest", ["run", "--once"] + arguments).expect(
+      75, "is polled by another worker", "quake-admin refresh all_day")
     // A dry run takes no lock.
-    try Tools.succeed(
-      "quake-ingest", ["run", "--once", "--dry-run"] + database.option + arguments)
+    try database.succeed("quake-ingest", ["run", "--once", "--dry-run"] + arguments)
     try scene.stop()
     #expect(server.requests.count == 2)
     #expect(try database.count("quake.import") == 1)
@@ -262,11 +244,8 @@ import Testing
   func behindATransactionPoolItRefusesToRun() throws {
     let pool = try Pooler("transaction", for: database)
     let server = try ScriptedServer(body: Array(Feeds.collection(count: 3).utf8))
-    let outcome = try Tools.run(
-      "quake-ingest", ["run", "--database", pool.conninfo, "--feed", server.url])
-    #expect(outcome.status == 77, "\(outcome.errors)")
-    #expect(outcome.errors.contains("cannot hold the locks of feeds"))
-    #expect(outcome.errors.contains("session mode"))
+    try Tools.run("quake-ingest", ["run", "--database", pool.conninfo, "--feed", server.url])
+      .expect(77, "cannot hold the locks of feeds", "session mode")
     #expect(server.requests.isEmpty)
     try pool.stop()
   }

@@ -17,7 +17,7 @@ import Testing
     let lists = [("/v1/history?limit=1", "changes"), ("/v1/quakes/us7/versions", "versions")]
     for (target, list) in lists {
       let stranger = try server.get(target)
-      let members = try #require(try stranger.json() as? [String: Any])
+      let members = try stranger.object()
       let shown = try Self.transaction((members[list] as? [Any])?.first)
       #expect(shown["application"] is String, "\(target)")
       #expect(shown["author"] is String && shown["at"] is String)
@@ -45,11 +45,10 @@ import Testing
   @Test func strangersDoNotSeeTheSessionsInTheStatus() throws {
     let scene = try APIScene()
     // Nothing answers there; the worker holds the feed even so.
-    let worker = try Tools.start(
-      "quake-ingest",
-      ["run", "--quiet", "--feed", "http://127.0.0.1:1/held.geojson@1h"] + scene.database.option)
+    let worker = try scene.database.start(
+      "quake-ingest", ["run", "--quiet", "--feed", "http://127.0.0.1:1/held.geojson@1h"])
     func status(_ headers: [String: String]) throws -> [String: Any] {
-      try #require(try scene.server.get("/v1/status", headers).json() as? [String: Any])
+      try scene.server.get("/v1/status", headers).object()
     }
     func feeds(_ status: [String: Any]) -> [[String: Any]] {
       (status["feeds"] as? [[String: Any]])?.filter { $0["held"] as? Bool == true } ?? []
@@ -61,8 +60,7 @@ import Testing
     let shown = try status([:])
     #expect(!feeds(shown).isEmpty && feeds(shown).allSatisfy { $0["holder_pid"] is NSNull })
     #expect((shown["database"] as? [String: Any])?["address"] is NSNull)
-    worker.signal(SIGTERM)
-    #expect(try worker.exit().status == 0)
+    try worker.end()
   }
 
   @Test func metricsAndStatusCanHaveAnAddressOfTheirOwn() throws {
@@ -77,7 +75,7 @@ import Testing
     }
     try eventually("the server is ready") { try own("/readyz").status == 200 }
     #expect(try own("/metrics").text.contains("quake_ready 1\n"))
-    let status = try #require(try own("/v1/status").json() as? [String: Any])
+    let status = try own("/v1/status").object()
     #expect((status["database"] as? [String: Any])?["address"] is String)
     #expect(try own("/v1/status").headers["access-control-allow-origin"] == nil)
     #expect(try own("/v1/quakes").status == 404)

@@ -2,11 +2,9 @@ import TestSupport
 import Testing
 
 /// Header fields in which a client says that it is somebody else, or that the server is.
-@Suite struct ForgedHeaderTests {
-  private let database: TestDatabase
-
-  init() throws {
-    database = try TestDatabase()
+@Suite final class ForgedHeaderTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try database.psql(
       """
       insert into quake.quake (code, time)
@@ -37,7 +35,6 @@ import Testing
     #expect(try allowance(behindProxy) { _ in "::ffff:192.0.2.1" } < 40)
   }
 
-  /// A proxy is the same in each spelling of its address.
   @Test(arguments: ["127.0.0.1", "::ffff:127.0.0.1", "0:0:0:0:0:FFFF:7f00:1"])
   func theSpellingOfAProxyDoesNotMatter(address: String) throws {
     let server = try ServerProcess(

@@ -50,7 +50,7 @@ import Testing
     let database = try TestDatabase()
     let feed = try TemporaryFolder()
     let file = try feed.write("quakes.geojson", Feeds.collection(count: 200))
-    _ = try Tools.run("quake-ingest", ["import", file] + database.option)
+    _ = try database.run("quake-ingest", ["import", file])
     let server = try ServerProcess(database, ["--request-timeout", "1s"])
     try server.waitUntilReady()
     var random = SeededGenerator(17)

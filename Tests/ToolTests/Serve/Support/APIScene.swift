@@ -37,7 +37,7 @@ final class APIScene {
       ]
     for part in [features, Array(features.prefix(3))] {
       let file = try folder.write("feed.geojson", Feeds.collection(part))
-      try Tools.succeed("quake-ingest", ["import"] + database.option + [file])
+      try database.succeed("quake-ingest", ["import", file])
     }
     try database.psql(
       """
@@ -56,7 +56,20 @@ final class APIScene {
   func object(_ target: String) throws -> [String: Any] {
     let answer = try server.get(target, Self.key)
     try #require(answer.status == 200, "\(target): \(answer.status) \(answer.text)")
-    return try #require(try answer.json() as? [String: Any])
+    return try answer.object()
+  }
+
+  /// The members of each page of a list. The member `next`, where there is one, is null on the last.
+  func pages(_ target: String) throws -> [[String: Any]] {
+    var (pages, next): ([[String: Any]], String?) = ([], target)
+    while let page = next, pages.count < 1000 {
+      let answer = try server.get(page, Self.key)
+      try #require(answer.status == 200, "\(page): \(answer.text)")
+      pages.append(try answer.object())
+      next = try Self.next(answer)
+      if let member = pages.last?["next"] { #expect((member is NSNull) == (next == nil)) }
+    }
+    return pages
   }
 
   /// Sends a request with the token.
@@ -67,15 +80,14 @@ final class APIScene {
   /// Removes the history up to now.
   func purgeHistory() throws {
     let token = try database.value("select quake.latest_token()")
-    try Tools.succeed(
-      "quake-admin", ["history", "purge", "--yes", "--before", token] + database.option)
+    try database.succeed("quake-admin", ["history", "purge", "--yes", "--before", token])
   }
 
   /// The lines that a tool prints, as JSON values.
   func tool(_ name: String, _ arguments: [String]) throws -> [Any] {
-    let outcome = try Tools.run(name, arguments + database.option)
-    try #require(outcome.status == 0, "\(arguments): \(outcome.errors)")
-    return try outcome.lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) }
+    try database.succeed(name, arguments).lines.map {
+      try JSONSerialization.jsonObject(with: Data($0.utf8))
+    }
   }
 
   /// A JSON value as text, the same for equal values.

@@ -13,6 +13,9 @@ final class RawConnection {
     var text: String { String(decoding: body, as: UTF8.self) }
 
     func json() throws -> Any { try JSONSerialization.jsonObject(with: Data(body)) }
+
+    /// The members of the JSON object that it has.
+    func object() throws -> [String: Any] { try #require(try json() as? [String: Any]) }
   }
 
   struct Failure: Error, CustomStringConvertible {

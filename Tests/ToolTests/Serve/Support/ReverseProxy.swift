@@ -40,8 +40,7 @@ final class ReverseProxy {
   init(_ program: Program, _ folder: TemporaryFolder, _ ports: [Int]) throws {
     reserved = try ReservedPort()
     let number = reserved.number
-    let example = try String(
-      contentsOfFile: Tools.package + "/deploy/proxy/" + program.example, encoding: .utf8)
+    let example = try contents(of: Tools.package + "/deploy/proxy/" + program.example)
     let text =
       switch program {
       case .nginx: try Self.nginx(example, number, ports, in: folder)

@@ -65,9 +65,7 @@ final class ServerProcess {
 
   /// Ends the server as a service manager does; its status must be 0.
   func stop() throws {
-    process.signal(SIGTERM)
-    let outcome = try process.exit()
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    try process.end()
   }
 }
 

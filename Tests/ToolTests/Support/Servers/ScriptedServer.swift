@@ -182,9 +182,10 @@ final class Flag: Sendable {
 
   func raise() { semaphore.signal() }
 
-  /// Waits until it has been raised; consumes it. Fails after 60 seconds.
+  /// Waits until it has been raised; consumes it.
   func wait() throws {
-    guard semaphore.wait(timeout: .now() + 60) == .success else {
+    let patience = DispatchTime.now() + .seconds(Int(ToolProcess.patience.components.seconds))
+    guard semaphore.wait(timeout: patience) == .success else {
       throw ToolProcess.Failure(description: "a flag was never raised")
     }
   }

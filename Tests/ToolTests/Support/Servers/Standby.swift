@@ -36,13 +36,13 @@ final class ReplicatedServers {
     folder = try TemporaryFolder()
     let (first, second) = (folder.path + "/primary", folder.path + "/standby")
     let original = try Self.original.get()
-    let copied = try Tools.shell(
+    try Tools.shell(
       """
       cp -a '\(original)' '\(first)'
       cp -a '\(original)' '\(second)'
       cp -a '\(second)/data/PG_VERSION' '\(second)/data/standby.signal'
-      """)
-    try #require(copied.status == 0, "\(copied.errors)")
+      """
+    ).requireSuccess()
     primary = try EmbeddedServer(Self.options(first))
     try primary.start()
     var options = Self.options(second)

@@ -34,8 +34,7 @@ final class ToolServer {
     home = folder.path + "/" + name
     embedded = try Self.server(in: home)
     guard isInitialised else { return }
-    let copy = try Tools.shell("cp -a '\(Self.original.get())' '\(home)'")
-    try #require(copy.status == 0, "\(copy.errors)")
+    try Tools.shell("cp -a '\(Self.original.get())' '\(home)'").requireSuccess()
   }
 
   private static func server(in home: String) throws -> EmbeddedServer {
@@ -61,8 +60,6 @@ final class ToolServer {
 
   /// The lines that `quake-admin server psql` prints for a query.
   func psql(_ query: String) throws -> [String] {
-    let outcome = try command("psql", "-X", "-A", "-t", "-q", "-c", query)
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    return outcome.lines
+    try command("psql", "-X", "-A", "-t", "-q", "-c", query).requireSuccess().lines
   }
 }

@@ -2,16 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A database with a watcher that runs commands, in a folder of its own, for the tests of `--exec`.
-struct ExecScene {
-  let database: TestDatabase
-  let folder: TemporaryFolder
-
-  init() throws {
-    database = try TestDatabase()
-    folder = try TemporaryFolder()
-  }
-
+/// A suite whose tests run commands with a watcher, each test with a database and a folder of its own.
+class ExecSuite: DatabaseSuite {
   func watch(_ arguments: [String], environment: [String: String] = [:]) throws -> ToolProcess {
     try Tools.start(
       "quake-watch", database.option + arguments,
@@ -39,8 +31,7 @@ struct ExecScene {
   /// The lines of a file; none if there is no such file.
   func lines(of name: String) throws -> [String] {
     guard FileManager.default.fileExists(atPath: file(name)) else { return [] }
-    return try String(contentsOfFile: file(name), encoding: .utf8)
-      .split(separator: "\n").map(String.init)
+    return try contents(of: file(name)).split(separator: "\n").map(String.init)
   }
 
   func make(_ name: String) throws { try folder.write(name, "") }
