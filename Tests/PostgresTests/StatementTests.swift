@@ -2,15 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct StatementTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class StatementTests: EmptyDatabaseSuite {
   @Test func aStatementTakesParametersOfEveryKindAndNull() throws {
     let result = try connection.execute(
       "select $1::text, $2::bigint, $3::double precision, $4::boolean, $5::text, $6::text[]",

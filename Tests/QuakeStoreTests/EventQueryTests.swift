@@ -5,13 +5,9 @@ import QuakeSchema
 import TestSupport
 import Testing
 
-@Suite struct EventQueryTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+@Suite final class EventQueryTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     // Many equal values and many nulls, so that every rule of the order matters.
     try connection.run(
       """

@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeHistory
 
 /// Each transaction names the one before it, and no reader passes a place where transactions are missing.
-@Suite struct HistoryChainTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryChainTests: DatabaseSuite {
   private static let levels = ["read committed", "repeatable read", "serializable"]
   private static let rounds = Tools.isSoak ? 100 : 20
 

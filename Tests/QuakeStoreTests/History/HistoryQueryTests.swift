@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct HistoryQueryTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryQueryTests: DatabaseSuite {
   private struct Stop: Error {}
 
   /// All that a change is, as one text.

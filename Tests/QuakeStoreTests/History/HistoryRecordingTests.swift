@@ -3,15 +3,7 @@ import TestSupport
 import Testing
 
 /// What any client's plain SQL leaves in the history.
-@Suite struct HistoryRecordingTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryRecordingTests: DatabaseSuite {
   @Test func theHistoryRecordsInsertsUpdatesDeletesAndTruncates() throws {
     try connection.insertQuakes("a", "b")
     try connection.run(

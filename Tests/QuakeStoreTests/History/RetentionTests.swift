@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct RetentionTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class RetentionTests: DatabaseSuite {
   /// Everything that must not change for tokens from `token` on.
   private func truth(at token: ChangeToken) throws -> [String] {
     let parameter = [Parameter.text("\(token)")]

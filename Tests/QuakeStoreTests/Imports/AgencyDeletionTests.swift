@@ -9,15 +9,7 @@ import Testing
 @testable import QuakeImport
 
 /// Events that their agency deletes, and revives.
-@Suite struct AgencyDeletionTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class AgencyDeletionTests: DatabaseSuite {
   /// The two ways to import.
   private enum Way: CaseIterable {
     case snapshot, bulk

@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeImport
 
 /// Each earthquake has one preferred row, although its preferred id changes.
-@Suite struct IdentityTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class IdentityTests: DatabaseSuite {
   private func apply(
     _ records: EventRecord..., hour: Int?, columns: [EventColumn] = EventColumn.feed
   ) throws -> ImportReport {

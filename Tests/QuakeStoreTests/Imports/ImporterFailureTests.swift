@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeImport
 
-@Suite struct ImporterFailureTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class ImporterFailureTests: DatabaseSuite {
   private struct Interruption: Error {}
 
   private func options(commitEvery: Int? = nil) -> ImportOptions {

@@ -7,15 +7,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeImport
 
-@Suite struct ImporterTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class ImporterTests: DatabaseSuite {
   private func options(_ change: (inout ImportOptions) -> Void = { _ in }) -> ImportOptions {
     var options = ImportOptions(
       source: "https://example.org/feed", feed: "all_hour", program: "tests 1", author: "importer")

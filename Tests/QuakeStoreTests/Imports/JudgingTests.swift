@@ -8,15 +8,7 @@ import Testing
 @testable import QuakeImport
 
 /// Snapshots of a feed of all events of a day, one after the other, good and bad.
-@Suite struct JudgingTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class JudgingTests: DatabaseSuite {
   private static let day = FeedScope(name: "all_day", source: "usgs", window: 86_400)
   /// Noon; events are placed before it.
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)

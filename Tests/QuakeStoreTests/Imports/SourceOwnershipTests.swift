@@ -6,13 +6,9 @@ import Testing
 @testable import QuakeImport
 
 /// A code belongs to the source that stored it.
-@Suite struct SourceOwnershipTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+@Suite final class SourceOwnershipTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try connection.run(
       """
       insert into quake.quake (code, source, time, magnitude, place, as_of)

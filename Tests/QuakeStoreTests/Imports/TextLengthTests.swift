@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeSchema
 
-@Suite struct TextLengthTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class TextLengthTests: DatabaseSuite {
   private static let short = 1024
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]

@@ -7,15 +7,7 @@ import Testing
 
 @testable import QuakeSchema
 
-@Suite struct MigratorTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class MigratorTests: EmptyDatabaseSuite {
   private func migration(_ file: String, _ sql: String) throws -> Migration {
     try Migration(file: file, contents: Array(sql.utf8))
   }
@@ -32,6 +24,14 @@ import Testing
     }
     #expect(error.hint != nil)
     return error
+  }
+
+  /// The errors of a program that only checks the schema, and of one that migrates.
+  private func refusals() throws -> [StoreError] {
+    [
+      try refusal { try Migrator.checkSchema(of: connection) },
+      try refusal { _ = try Migrator(connection: connection, program: "tests").migrate() },
+    ]
   }
 
   @Test func migrationsBringAnEmptyDatabaseUpToDateAndAreRecorded() throws {
@@ -167,11 +167,7 @@ import Testing
         try migration(
           "\(String("000\(index + 1)".suffix(4)))_\(name).sql", "create table public.\(name) ();")
       })
-    for body in [
-      { _ = try Migrator(connection: connection, program: "tests 1").migrate() },
-      { try Migrator.checkSchema(of: connection) },
-    ] {
-      let error = try refusal(body)
+    for error in try refusals() {
       #expect(
         error.message
           == "applied migration 1 \"quake\" is missing from this program, which has \"events\"")
@@ -333,12 +329,7 @@ import Testing
   @Test func theSchemaOfAnotherProgramIsRefused() throws {
     try connection.run(
       "create schema quake", "create table quake.migration (version int, name text)")
-    for body in [
-      { try Migrator.checkSchema(of: connection) },
-      { _ = try Migrator(connection: connection, program: "tests").migrate() },
-    ] {
-      #expect(try refusal(body).message.contains("is not that of Quake"))
-    }
+    for error in try refusals() { #expect(error.message.contains("is not that of Quake")) }
     try connection.run("drop table quake.migration")
     _ = try Migrator(connection: connection, program: "tests").migrate()
     try connection.run(
@@ -353,11 +344,8 @@ import Testing
   @Test func tablesWithoutTheirListOfMigrationsAreRefused() throws {
     _ = try Migrator(connection: connection, program: "tests").migrate()
     try connection.run("delete from quake.migration")
-    for body in [
-      { try Migrator.checkSchema(of: connection) },
-      { _ = try Migrator(connection: connection, program: "tests").migrate() },
-    ] {
-      #expect(try refusal(body).message.hasSuffix(" has tables, but an empty list of migrations"))
+    for error in try refusals() {
+      #expect(error.message.hasSuffix(" has tables, but an empty list of migrations"))
     }
   }
 

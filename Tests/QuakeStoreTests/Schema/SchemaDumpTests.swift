@@ -14,15 +14,8 @@ import Testing
 ///
 /// To write both anew after adding a migration: `QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump`
 /// (`make schema`), then look at what `git diff` says.
-@Suite struct SchemaDumpTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class SchemaDumpTests: DatabaseSuite {
   private let isWriting = getenv("QUAKE_WRITE_SCHEMA") != nil
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
 
   private func dump(_ options: [String] = ["--schema-only"]) throws -> String {
     let program = try TestServer.shared.server.binDirectory + "/pg_dump"

@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeHistory
 
 /// A backlog is read in bulk, which must change nothing but the time it takes.
-@Suite struct BulkReadingTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class BulkReadingTests: DatabaseSuite {
   private typealias Sizes = HistoryReader.BulkSizes
   private static let notInBulk = Sizes(first: 0)
   /// Sizes that put the ends of pages at all kinds of places.

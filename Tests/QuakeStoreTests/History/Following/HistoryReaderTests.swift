@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct HistoryReaderTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryReaderTests: DatabaseSuite {
   private struct Stop: Error {}
 
   private func place(_ change: Change) -> String {
