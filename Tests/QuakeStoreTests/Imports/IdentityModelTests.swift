@@ -14,7 +14,6 @@ import Testing
   private static let snapshots = 10
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
 
-
   /// - Parameter number: The number of the snapshot; nil: its age is unknown.
   private func apply(
     _ features: [IdentityModel.Feature], _ number: Int?, scope: Bool
