@@ -24,9 +24,6 @@ import Testing
         #expect(error.sqlState == "QK001", "\(token)")
       }
     }
-  }
-
-  @Test func historyFunctionsRefuseANullToken() throws {
     #expect(try failure(token: nil).sqlState == "QK001")
   }
 

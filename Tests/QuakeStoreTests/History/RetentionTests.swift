@@ -111,12 +111,9 @@ import Testing
     let all = try tokens()
     _ = try Retention(connection: connection).purge(before: .token(all[2]))
     func state(_ token: String) throws -> String? {
-      do throws(PostgresError) {
+      thrown { () throws(PostgresError) in
         try connection.execute("select quake.token_number($1)", [.text(token)])
-        return nil
-      } catch {
-        return error.sqlState
-      }
+      }?.sqlState
     }
     func wrong(_ token: ChangeToken) -> String {
       let nonce = "\(token)".hasSuffix("00000000") ? "00000001" : "00000000"

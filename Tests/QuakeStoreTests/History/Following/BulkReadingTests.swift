@@ -70,14 +70,8 @@ import Testing
   ) throws {
     while try !reader.readPage({ change in
       try body(lines.count)
-      lines.append(Self.line(change))
+      lines.append(change.text)
     }) {}
-  }
-
-  private static func line(_ change: Change) -> String {
-    var json = JSONWriter()
-    json.change(change)
-    return String(decoding: json.bytes, as: UTF8.self)
   }
 
   private func expectSame(_ lines: [String], _ expected: [String], _ comment: String) {
@@ -172,7 +166,7 @@ import Testing
       var texts: [[String]] = [[]]
       var isOver = [false]
       while let next = isOver.indices.filter({ !isOver[$0] }).randomElement(using: &generator) {
-        isOver[next] = try readers[next].readPage { texts[next].append(Self.line($0)) }
+        isOver[next] = try readers[next].readPage { texts[next].append($0.text) }
         if readers.count < 3, texts[next].count > 900 * readers.count {
           readers.append(readers[next])
           texts.append(texts[next])
@@ -197,7 +191,7 @@ import Testing
         connection: connection, after: HistoryCursor(token: start), bulkSizes: sizes)
       var read: [String] = []
       var pages = 0
-      while try !reader.readPage({ read.append(Self.line($0)) }) {
+      while try !reader.readPage({ read.append($0.text) }) {
         pages += 1
         if pages % 2 == 0 {
           try writer.run(
