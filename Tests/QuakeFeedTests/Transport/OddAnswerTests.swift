@@ -64,36 +64,6 @@ import Testing
     #expect(try moved.get() == 2)
   }
 
-  @Test(arguments: [
-    ("202 Accepted", "{}", FeedError.Code.httpStatus),
-    ("203 Non-Authoritative Information", "{}", .httpStatus),
-    ("206 Partial Content", "{}", .httpStatus), ("300 Multiple Choices", "", .httpStatus),
-    ("304 Not Modified", "", .httpStatus), ("429 Too Many Requests", "x", .httpStatus),
-    ("503 Service Unavailable", "x", .httpStatus), ("200 OK", "", .emptyBody),
-    (
-      "200 OK", "<html><head><meta http-equiv=\"refresh\" content=\"0; url=/a\"></head></html>",
-      .html
-    ),
-    ("200 OK", "<!-- portal --><!DOCTYPE html><html></html>", .html),
-    (
-      "200 OK",
-      #"{"type":"FeatureCollection","metadata":{"status":400,"error":"bad"},"features":[]}"#,
-      .errorDocument
-    ),
-    ("200 OK", #"{"error":"rate limit exceeded"}"#, .errorDocument),
-    ("200 OK", "{}", .missingFeatures), ("200 OK", "x\u{9C}compressed with deflate", .notAFeed),
-    ("200 OK", "\u{B}\u{2}\u{3}", .notAFeed), ("200 OK", "Error 503: overloaded", .notAFeed),
-  ])
-  func anAnswerThatIsNoFeedIsAnError(status: String, body: String, code: FeedError.Code) throws {
-    let result = try outcome { _ in Answer(status, body: Array(body.utf8)) }
-    guard case .failure(let error) = result else {
-      Issue.record("taken for a feed: \(result)")
-      return
-    }
-    #expect(error.code == code)
-    #expect(!error.message.isEmpty && error.detail != nil)
-  }
-
   @Test func oddTimesToWaitAreNotBelieved() throws {
     for (header, most) in [
       ("Retry-After: -5", 0), ("Retry-After: Fri, 01 Jan 2099 00:00:00 GMT", Int.max),
