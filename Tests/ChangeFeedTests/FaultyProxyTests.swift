@@ -39,27 +39,6 @@ import Testing
     }
   }
 
-  @Test func itStallsAndGoesOn() throws {
-    let (isConnected, isStalled, isAnswered) = (Event(), Event(), Event())
-    let thread = BackgroundThread { [conninfo] in
-      let connection = try Self.connect(conninfo)
-      isConnected.happen()
-      try isStalled.require("the proxy stalls")
-      if try connection.ask("select 1") == "1" { isAnswered.happen() }
-    }
-    try isConnected.require("a connection")
-    proxy.set(.stall)
-    isStalled.happen()
-    try eventually("the proxy keeps the question") { proxy.keepsBytes }
-    proxy.set(.pass)
-    try isAnswered.require("the answer")
-    try thread.join()
-    let connection = try connect()
-    proxy.set(.stall)
-    connection.answerTimeout = .milliseconds(300)
-    #expect(throws: PostgresError.self) { try connection.run("select 1") }
-  }
-
   @Test(arguments: [FaultyProxy.Direction.toClient, .toServer])
   func itLosesADirection(_ direction: FaultyProxy.Direction) throws {
     let database = try TestDatabase()
