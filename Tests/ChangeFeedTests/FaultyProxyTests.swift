@@ -14,15 +14,7 @@ import Testing
     conninfo = proxy.conninfo(database: "quake", user: "quake")
   }
 
-  private static func connect(
-    _ conninfo: String, applicationName: String = "tests"
-  ) throws -> Connection {
-    var settings = ConnectionSettings(conninfo, applicationName: applicationName)
-    settings.connectTimeout = ToolProcess.patience
-    return try Connection(settings)
-  }
-
-  private func connect() throws -> Connection { try Self.connect(conninfo) }
+  private func connect() throws -> Connection { try TestServer.connect(conninfo) }
 
   private func time(_ body: () throws -> Void) rethrows -> Duration {
     let begun = ContinuousClock.now
@@ -45,7 +37,7 @@ import Testing
     let conninfo = proxy.conninfo(database: database.name, user: "quake")
     let (isConnected, isLosing, isAnswered, hasFailed) = (Event(), Event(), Event(), Event())
     let thread = BackgroundThread {
-      let connection = try Self.connect(conninfo, applicationName: "lost")
+      let connection = try TestServer.connect(conninfo, applicationName: "lost")
       isConnected.happen()
       try isLosing.require("the proxy loses a direction")
       // A lost question has no answer, however short the wait.

@@ -15,18 +15,11 @@ import Testing
     return (database, connection)
   }
 
-  private func outsider(_ database: TestDatabase) throws -> Connection {
-    try Connection(
-      ConnectionSettings(
-        "\(database.conninfo) user=quake_test_outsider connect_timeout=180",
-        applicationName: "tests"))
-  }
-
   @Test(arguments: ["quake", ""], ServerVersion.present)
   func onlyTheOwnerCanTakeTheCommitLock(_ usage: String, _ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     if !usage.isEmpty { try connection.run("grant usage on schema quake to quake_test_outsider") }
-    let outsider = try outsider(database)
+    let outsider = try database.connect(as: "quake_test_outsider")
     for mode in [
       "access share", "row share", "row exclusive", "share update exclusive", "share",
       "share row exclusive", "exclusive", "access exclusive",
