@@ -56,7 +56,7 @@ import Testing
 
         """ + actual, to: "schema.sql")
     }
-    let expected = normalised(String(decoding: try Folder.read("schema.sql"), as: UTF8.self))
+    let expected = normalised(try Folder.read("schema.sql"))
     #expect(expected.contains("CREATE TABLE quake.quake ("))
     guard actual != expected else { return }
     let expectedLines = expected.split(separator: "\n")
@@ -88,7 +88,7 @@ import Testing
         """ + actual, to: "listing.txt")
     }
     let file = SchemaListing(
-      text: String(decoding: try Folder.read("listing.txt"), as: UTF8.self)
+      text: try Folder.read("listing.txt")
     ).text
     #expect(file.contains("column url of table quake.feed\ttype: text\t"))
     #expect(
@@ -138,7 +138,7 @@ import Testing
 
   /// The functions and views write the columns out. A new column has to be in all of them.
   @Test func functionsAndViewsRepeatTheProgramsColumnsWithoutAGapAndInItsOrder() throws {
-    let schema = String(decoding: try Folder.read("schema.sql"), as: UTF8.self)
+    let schema = try Folder.read("schema.sql")
     let all = EventColumn.allCases.map(\.name)
     var whole = 0
     for list in schema.matches(of: /(?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+){20,}/) {
