@@ -192,14 +192,20 @@ import Testing
       return .text("")
     }
     defer { service.pool.close() }
-    get(service, "first", "/first", of: "192.0.2.1")
-    try eventually("the first is being answered") { log.begun.load(ordering: .relaxed) == 1 }
+    var firsts = 0
+    try eventually("the first is being answered") {
+      // Once more if even it had to wait for too long.
+      if log.all.count == firsts {
+        get(service, "first", "/first", of: "192.0.2.1")
+        firsts += 1
+      }
+      return log.begun.load(ordering: .relaxed) == 1
+    }
     let arrived = ContinuousClock.now
     get(service, "late", "/late", of: "192.0.2.2")
     try eventually("its time is over") { ContinuousClock.now - arrived > .seconds(1) }
     log.gate.raise()
-    try eventually("both are answered") { log.all.count == 2 }
-    #expect(log.all.contains { $0.hasPrefix("late 503 ") }, "\(log.all)")
+    try eventually("it is refused") { log.all.contains { $0.hasPrefix("late 503 ") } }
     try eventually("a later one is answered") {
       get(service, "next", "/next", of: "192.0.2.2")
       return log.all.contains { $0.hasPrefix("next 200 ") }
