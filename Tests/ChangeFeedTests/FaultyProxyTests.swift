@@ -14,15 +14,7 @@ import Testing
     conninfo = proxy.conninfo(database: "quake", user: "quake")
   }
 
-  private static func connect(
-    _ conninfo: String, applicationName: String = "tests"
-  ) throws -> Connection {
-    var settings = ConnectionSettings(conninfo, applicationName: applicationName)
-    settings.connectTimeout = ToolProcess.patience
-    return try Connection(settings)
-  }
-
-  private func connect() throws -> Connection { try Self.connect(conninfo) }
+  private func connect() throws -> Connection { try TestServer.connect(conninfo) }
 
   private func time(_ body: () throws -> Void) rethrows -> Duration {
     let begun = ContinuousClock.now
@@ -39,34 +31,13 @@ import Testing
     }
   }
 
-  @Test func itStallsAndGoesOn() throws {
-    let (isConnected, isStalled, isAnswered) = (Event(), Event(), Event())
-    let thread = BackgroundThread { [conninfo] in
-      let connection = try Self.connect(conninfo)
-      isConnected.happen()
-      try isStalled.require("the proxy stalls")
-      if try connection.ask("select 1") == "1" { isAnswered.happen() }
-    }
-    try isConnected.require("a connection")
-    proxy.set(.stall)
-    isStalled.happen()
-    try eventually("the proxy keeps the question") { proxy.keepsBytes }
-    proxy.set(.pass)
-    try isAnswered.require("the answer")
-    try thread.join()
-    let connection = try connect()
-    proxy.set(.stall)
-    connection.answerTimeout = .milliseconds(300)
-    #expect(throws: PostgresError.self) { try connection.run("select 1") }
-  }
-
   @Test(arguments: [FaultyProxy.Direction.toClient, .toServer])
   func itLosesADirection(_ direction: FaultyProxy.Direction) throws {
     let database = try TestDatabase()
     let conninfo = proxy.conninfo(database: database.name, user: "quake")
     let (isConnected, isLosing, isAnswered, hasFailed) = (Event(), Event(), Event(), Event())
     let thread = BackgroundThread {
-      let connection = try Self.connect(conninfo, applicationName: "lost")
+      let connection = try TestServer.connect(conninfo, applicationName: "lost")
       isConnected.happen()
       try isLosing.require("the proxy loses a direction")
       // A lost question has no answer, however short the wait.

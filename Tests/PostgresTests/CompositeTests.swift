@@ -2,16 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct CompositeTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    // It is dropped with the last reference to it.
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class CompositeTests: EmptyDatabaseSuite {
   @Test func aCompositeValueHasItsFieldsInOrder() throws {
     let result = try connection.execute(
       """

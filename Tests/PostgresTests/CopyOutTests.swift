@@ -4,15 +4,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite struct CopyOutTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class CopyOutTests: EmptyDatabaseSuite {
   private struct Stop: Error {}
 
   private func isUsable() throws -> Bool {

@@ -2,14 +2,11 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct CopyTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class CopyTests: EmptyDatabaseSuite {
   private static let statement: SQL = "copy public.t from stdin (format binary)"
 
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
+  override init() throws {
+    try super.init()
     try connection.run(
       """
       create table public.t (a text, b smallint, c integer, d bigint, e double precision, f timestamptz,

@@ -2,15 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct ErrorTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class ErrorTests: EmptyDatabaseSuite {
   private func failure(_ statement: String) throws -> PostgresError {
     try #require(throws: PostgresError.self) { try connection.run(statement) }
   }

@@ -6,15 +6,7 @@ private let oddTexts = [
   "", "'", "''; drop table public.t; --", "\\'", "$1", "$$", "\"", "a\nb", "é🌋", "{a,b}", "%",
 ]
 
-@Suite struct InterpolationTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class InterpolationTests: EmptyDatabaseSuite {
   @Test(arguments: oddTexts)
   func textsAreBoundWhateverTheyContain(text: String) throws {
     let row = try connection.row(
@@ -67,15 +59,7 @@ private let oddTexts = [
   }
 }
 
-@Suite struct SQLRowTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class SQLRowTests: EmptyDatabaseSuite {
   @Test(arguments: [Connection.Format.text, .binary])
   func rowsAreReadByTheNamesOfTheirColumns(format: Connection.Format) throws {
     let rows = try connection.rows(

@@ -2,15 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct PrefetchTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class PrefetchTests: EmptyDatabaseSuite {
   @Test func aPrefetchedAnswerIsKeptUntilAnotherIsPrefetched() throws {
     let first = try connection.prefetch("select 1")
     #expect(try connection.execute("select 10").integer(0, 0) == 10)

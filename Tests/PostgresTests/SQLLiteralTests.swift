@@ -3,15 +3,7 @@ import Testing
 
 @testable import Postgres
 
-@Suite struct SQLLiteralTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class SQLLiteralTests: EmptyDatabaseSuite {
   private static let texts = [
     "", "a", "'", "''", "\\", "\\'", "'; drop table t; --", "$1", "$$", "$a$x$a$", "%", "_",
     "100 %",

@@ -13,9 +13,7 @@ import Testing
   }
 
   private func connect(_ more: String, to other: TestDatabase? = nil) throws -> Connection {
-    try Connection(
-      ConnectionSettings(
-        (other ?? database).conninfo + " connect_timeout=180" + more, applicationName: "tests"))
+    try TestServer.connect((other ?? database).conninfo + more)
   }
 
   @Test(arguments: ServerVersion.present)

@@ -2,31 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct StatementTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
-  @Test func aStatementTakesParametersOfEveryKindAndNull() throws {
-    let result = try connection.execute(
-      "select $1::text, $2::bigint, $3::double precision, $4::boolean, $5::text, $6::text[]",
-      [
-        .text("it's \"é\" \\ 🌋"), .integer(.min), .double(0.1), .bool(true), .null,
-        .text("{a,\"b c\"}"),
-      ])
-    #expect(result.rowCount == 1)
-    #expect(result.columnCount == 6)
-    #expect(result.text(0, 0) == "it's \"é\" \\ 🌋")
-    #expect(result.integer(0, 1) == Int64.min)
-    #expect(result.text(0, 2) == "0.1")
-    #expect(result.bool(0, 3) == true)
-    #expect(result.isNull(0, 4) && result.text(0, 4) == nil && result.integer(0, 4) == nil)
-    #expect(result.text(0, 5) == "{a,\"b c\"}")
-  }
+@Suite final class StatementTests: EmptyDatabaseSuite {
 
   @Test func aDoubleComesBackAsItWasSent() throws {
     for value in [0.1, -0.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity] {

@@ -2,15 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite struct StreamTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase.empty()
-    connection = try database.connect()
-  }
-
+@Suite final class StreamTests: EmptyDatabaseSuite {
   private struct Stop: Error {}
 
   @Test func aStreamedQueryPassesOnEveryRowInOrder() throws {

@@ -114,14 +114,12 @@ import Testing
     let proxy = try FaultyProxy(
       to: TestServer.shared.server.status().socketDirectory + "/.s.PGSQL.5432")
     defer { proxy.stop() }
-    var settings = ConnectionSettings(
-      proxy.conninfo(database: database.name, user: "quake"), applicationName: "patient")
-    settings.connectTimeout = ToolProcess.patience
+    let conninfo = proxy.conninfo(database: database.name, user: "quake")
     try other.run("select pg_advisory_lock(7)")
     let hasEnded = Event()
-    let waiting = BackgroundThread { [settings] in
+    let waiting = BackgroundThread {
       defer { hasEnded.happen() }
-      let connection = try Connection(settings)
+      let connection = try TestServer.connect(conninfo)
       proxy.set(.crawl)
       try connection.run("select pg_advisory_lock(7)")
     }

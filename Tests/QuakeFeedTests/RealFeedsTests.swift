@@ -9,11 +9,9 @@ import Testing
 /// folder; the default is a folder beside the project.
 enum RealFeeds {
   static let folder: String? = {
-    let project = URL(fileURLWithPath: #filePath)
-      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let path =
       ProcessInfo.processInfo.environment["QUAKE_REAL_FEEDS"]
-      ?? project.appendingPathComponent("../shared/feeds").path
+      ?? Tools.package + "/../shared/feeds"
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
 

@@ -27,9 +27,7 @@ struct BackPressureTests {
   private static let flooded = "pg_notification_queue_usage() > 0.001"
 
   @Test func aSlowConsumerHoldsNoTransactionAndPinsNoNotification() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       // More than a page: the next one is prefetched, and must not stay on the way.
       let count = 2_000
       try connection.insertQuakes("a", count)

@@ -30,9 +30,7 @@ import Testing
   }
 
   @Test func aCancelledStreamEndsWhileItWaitsForAChange() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       let duration = try await Self.cancel(database.live.changes()) {
         try connection.eventually(LiveDatabase.idle(after: "select t.token, v.id"))
       }
@@ -42,9 +40,7 @@ import Testing
   }
 
   @Test func aCancelledStreamEndsWhileAStatementRuns() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       let observer = try database.test.connect()
       try connection.run("begin", "lock table quake.change_transaction in access exclusive mode")
       let duration = try await Self.cancel(database.live.changes(after: .beginning)) {
@@ -77,9 +73,7 @@ import Testing
           try database.test.connect().eventually(
             LiveDatabase.idle(after: "select t.token, v.id"))
         else { return false }
-        try admin.run("alter database \(name) allow_connections false")
-        try admin.run(
-          "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '\(name)'")
+        try database.test.allowConnections(false)
         // Refused again and again: it is between two attempts most of the time.
         return try admin.eventually(
           """
@@ -109,9 +103,7 @@ import Testing
   }
 
   @Test func aCancelledOrDroppedStreamClosesItsConnection() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       try connection.insertQuakes("a", 2)
       do {
         var iterator = database.live.changes(after: .beginning).makeAsyncIterator()
@@ -124,9 +116,7 @@ import Testing
   }
 
   @Test func aCancelledSnapshotEndsAtOnce() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       let observer = try database.test.connect()
       try connection.run("begin", "lock table quake.quake in access exclusive mode")
       let task = Task(executorPreference: OwnThread.shared) {

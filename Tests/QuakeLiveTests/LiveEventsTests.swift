@@ -35,9 +35,7 @@ import Testing
   }
 
   @Test func aLiveListMakesOneDifferenceOfManyTransactions() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       try connection.insertQuakes("a", 100)
       var iterator = database.live.live().makeAsyncIterator()
       #expect(Self.codes(try await iterator.next()).count == 100)
@@ -62,9 +60,7 @@ import Testing
   }
 
   @Test func aLiveListHasNoUpdateForChangesThatCancelOut() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       try connection.insertQuakes("large", 2, magnitude: 7)
       let query = EventQuery(where: .magnitude >= 6, order: [.greatestFirst])
       var iterator = database.live.live(query).makeAsyncIterator()
@@ -92,9 +88,7 @@ import Testing
   }
 
   @Test func hasWithdrawnAndSupersededEventsOnlyIfTheQueryAsksForThem() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       try connection.insertQuakes("a", 3)
       try connection.run("update quake.quake set withdrawn_at = now() where code = 'a1'")
       var query = EventQuery()
@@ -119,9 +113,7 @@ import Testing
   }
 
   @Test func aLiveListIsReadAnewWhenItsHistoryIsAnotherOne() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       try connection.insertQuakes("a", 5)
       var iterator = database.live.live().makeAsyncIterator()
       #expect(try await iterator.next()?.events.count == 5)
@@ -152,9 +144,7 @@ import Testing
   }
 
   @Test func aLiveListIsReadAnewOnceWhenItsNextChangesWerePurged() async throws {
-    let database = database
-    try await OwnThread.run {
-      let connection = try database.test.connect()
+    try await database.run { connection in
       try connection.insertQuakes("a", 5)
       var iterator = database.live.live().makeAsyncIterator()
       #expect(try await iterator.next()?.events.count == 5)

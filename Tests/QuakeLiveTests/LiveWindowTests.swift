@@ -71,7 +71,7 @@ import Testing
 
   @Test func aWindowTellsThatNothingFollowsItAnyMore() async throws {
     let database = try LiveDatabase()
-    try await OwnThread.run(within: .seconds(60)) {
+    try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.run(
         """
@@ -95,7 +95,7 @@ import Testing
 
   @Test func aDeletedEventThatIsInsertedAgainLeavesTheListOfTheDeleted() async throws {
     let database = try LiveDatabase()
-    try await OwnThread.run(within: .seconds(60)) {
+    try await OwnThread.run {
       let connection = try database.test.connect()
       try connection.insertQuakes("strong", magnitude: 6)
       try connection.run("delete from quake.quake")

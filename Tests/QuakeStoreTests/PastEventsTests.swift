@@ -8,15 +8,7 @@ import Testing
 
 /// Questions about the past that look only at a part of the history, compared with `quake.as_of(token)`, which reads
 /// all of it.
-@Suite struct PastEventsTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class PastEventsTests: DatabaseSuite {
   @Test func theRevisionsOfEventsWhoseCodesLookAlikeAreCountedApart() throws {
     let (composed, decomposed) = ("\u{E9}1", "e\u{301}1")
     for code in [composed, decomposed, decomposed] {

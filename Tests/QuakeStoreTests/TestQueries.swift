@@ -1,5 +1,6 @@
 import Postgres
 import QuakeModel
+import QuakeSchema
 import TestSupport
 
 @testable import QuakeHistory
@@ -14,6 +15,21 @@ extension Connection {
         values ($1, '2024-01-31T12:00:00Z', $2, '2024-01-31T12:10:00Z')
         """, [.text(code), .double(magnitude)])
     }
+  }
+
+  /// Inserts `count` events with codes of that prefix by one statement: one of the magnitude 1, one of 2, and so on.
+  func insertMany(_ prefix: String, _ count: Int) throws {
+    try execute(
+      """
+      insert into quake.quake (code, time, magnitude)
+      select $1 || i, '2024-01-01Z', i % 10 from generate_series(1, $2::int) i
+      """, [.text(prefix), .integer(Int64(count))])
+  }
+
+  /// Applies the migrations up to one of them.
+  func migrate(upTo version: Int = .max) throws {
+    let migrations = try Migrator.embedded().filter { $0.version <= version }
+    _ = try Migrator(connection: self, migrations: migrations, program: "tests").migrate()
   }
 
   /// The whole history: `transaction:position op code {changed}`, transactions counted from 1.
@@ -63,4 +79,16 @@ extension Connection {
         (select * from quake.as_of(quake.latest_token()) except select * from quake.quake)) d
       """)
   }
+}
+
+extension Change {
+  /// All that it is, as one text.
+  var text: String {
+    var json = JSONWriter()
+    json.change(self)
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  /// Its token and position.
+  var place: String { "\(transaction.token):\(position)" }
 }

@@ -1,6 +1,6 @@
 import Basics
 import EmbeddedPostgres
-import Glibc
+import Foundation
 
 /// Where tests keep what they write.
 package enum TestFolders {
@@ -34,12 +34,7 @@ package enum TestFolders {
   }
 
   private static func removeLeftovers(in path: String) {
-    guard let folder = opendir(path) else { return }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
       guard name.hasPrefix(prefix),
         let pid = pid_t(name.dropFirst(prefix.count).prefix { $0.isNumber }),
         kill(pid, 0) != 0, errno == ESRCH

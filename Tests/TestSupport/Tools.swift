@@ -20,6 +20,11 @@ package enum Tools {
   package static let folder =
     ProcessInfo.processInfo.environment["QUAKE_BIN"] ?? package + "/.build/release"
 
+  /// The program that tests look at in a process of its own, built into the folder that they are in.
+  package static let probe =
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    .path + "/test-probe"
+
   /// Whether to run the soak tests, which take longer.
   package static let isSoak = ProcessInfo.processInfo.environment["QUAKE_SOAK"] == "1"
 

@@ -2,27 +2,15 @@ import Glibc
 import TestSupport
 
 /// Imports of a feed whose events change each time, by the built `quake-ingest`, some of them killed.
-final class ImportWriter {
-  private let events: Int
-  private let changesIDs: Bool
-  private let conninfo: String
-  private let log: WriterLog
-  private var random: SeededGenerator
-  private let shouldStop: @Sendable () -> Bool
+struct ImportWriter {
+  let events: Int
+  let changesIDs: Bool
+  let conninfo: String
+  let log: WriterLog
+  var random = Seed.generator("import")
+  let shouldStop: @Sendable () -> Bool
 
-  init(
-    events: Int, changesIDs: Bool, _ conninfo: String, log: WriterLog, random: SeededGenerator,
-    until shouldStop: @escaping @Sendable () -> Bool
-  ) {
-    self.events = events
-    self.changesIDs = changesIDs
-    self.conninfo = conninfo
-    self.log = log
-    self.random = random
-    self.shouldStop = shouldStop
-  }
-
-  func run() throws {
+  mutating func run() throws {
     let folder = try TemporaryFolder()
     var round = 0
     while !shouldStop() {

@@ -63,6 +63,14 @@ final class Load: Sendable {
       while !isComplete(), isHeldBack() { poll(nil, 0, 5) }
       return isComplete()
     }
+    let start: @Sendable (LoadWriter.Settings) -> BackgroundThread = { writer in
+      BackgroundThread {
+        try LoadWriter(
+          writer, conninfo, log: log, random: Seed.generator(writer.name), until: isComplete,
+          pauseWhile: isHeldBack
+        ).run()
+      }
+    }
     let levels = ["read committed", "repeatable read", "serializable"]
     var threads = (0..<settings.writers).map { number in
       var writer = LoadWriter.Settings(
@@ -71,42 +79,30 @@ final class Load: Sendable {
       // These begin first and commit last.
       if number % 4 == 3 { writer.lateCommit = (every: 5, after: 40) }
       writer.isCareless = number % 5 == 4
-      return BackgroundThread { [writer] in
-        try LoadWriter(
-          writer, conninfo, log: log, random: Seed.generator(writer.name), until: isComplete,
-          pauseWhile: isHeldBack
-        ).run()
-      }
+      return start(writer)
     }
     if settings.leavesOpen {
       var writer = LoadWriter.Settings(name: "open")
       writer.lateCommit = (every: 1, after: 500)
       writer.isSolitary = true
-      threads.append(
-        BackgroundThread { [writer] in
-          try LoadWriter(
-            writer, conninfo, log: log, random: Seed.generator(writer.name), until: isComplete,
-            pauseWhile: isHeldBack
-          ).run()
-        })
+      threads.append(start(writer))
     }
     for number in 0..<settings.programs {
       threads.append(
         BackgroundThread {
-          try PsqlWriter(
-            "p\(number)", psql: psql, conninfo, log: log, random: Seed.generator("p\(number)"),
-            until: isDone
-          ).run()
+          var writer = PsqlWriter(
+            name: "p\(number)", psql: psql, conninfo: conninfo, log: log,
+            random: Seed.generator("p\(number)"), shouldStop: isDone)
+          try writer.run()
         })
     }
     if settings.importedEvents > 0 {
       threads.append(
         BackgroundThread {
-          try ImportWriter(
-            events: settings.importedEvents, changesIDs: settings.importsChangeIDs, conninfo,
-            log: log,
-            random: Seed.generator("import"), until: isDone
-          ).run()
+          var writer = ImportWriter(
+            events: settings.importedEvents, changesIDs: settings.importsChangeIDs,
+            conninfo: conninfo, log: log, shouldStop: isDone)
+          try writer.run()
         })
     }
     self.threads = threads

@@ -3,27 +3,15 @@ import TestSupport
 
 /// Writers that are programs of their own: the real `psql`, one after the other, stopped, continued
 /// and killed as it comes.
-final class PsqlWriter {
-  private let name: String
-  private let psql: String
-  private let conninfo: String
-  private let log: WriterLog
-  private var random: SeededGenerator
-  private let shouldStop: @Sendable () -> Bool
+struct PsqlWriter {
+  let name: String
+  let psql: String
+  let conninfo: String
+  let log: WriterLog
+  var random: SeededGenerator
+  let shouldStop: @Sendable () -> Bool
 
-  init(
-    _ name: String, psql: String, _ conninfo: String, log: WriterLog, random: SeededGenerator,
-    until shouldStop: @escaping @Sendable () -> Bool
-  ) {
-    self.name = name
-    self.psql = psql
-    self.conninfo = conninfo
-    self.log = log
-    self.random = random
-    self.shouldStop = shouldStop
-  }
-
-  func run() throws {
+  mutating func run() throws {
     let folder = try TemporaryFolder()
     var round = 0
     while !shouldStop() {
@@ -48,7 +36,8 @@ final class PsqlWriter {
     }
   }
 
-  private func watch(_ process: ToolProcess, round: Int, size: Int, upTo count: Int) throws {
+  private mutating func watch(_ process: ToolProcess, round: Int, size: Int, upTo count: Int) throws
+  {
     let last = Int.random(in: 1...count, using: &random)
     let pauses = Bool.random(using: &random)
     let isKilled = Bool.random(using: &random)

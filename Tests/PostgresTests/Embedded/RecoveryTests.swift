@@ -211,16 +211,6 @@ import Testing
       #expect(error?.message.contains("\"/usr/bin\"") == true)
     }
   }
-
-  @Test func theServerReportsTheServersMessageIfItDoesNotStart() throws {
-    try TemporaryServer.with { temporary in
-      var options = temporary.options
-      options.settings["shared_buffers"] = "many"
-      let error = #expect(throws: EmbeddedServerError.self) { try EmbeddedServer(options).start() }
-      #expect(error?.kind == .unavailable)
-      #expect(error?.detail?.contains("invalid value for parameter \"shared_buffers\"") == true)
-    }
-  }
 }
 
 /// A process of the server's account that is not PostgreSQL; it ends with its input.

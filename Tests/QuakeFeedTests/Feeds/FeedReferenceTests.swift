@@ -8,12 +8,7 @@ import Testing
 
 @Suite struct FeedReferenceTests {
   private func failure(_ text: String) -> FeedError? {
-    do throws(FeedError) {
-      _ = try FeedReference(text)
-      return nil
-    } catch {
-      return error
-    }
+    thrown { () throws(FeedError) in _ = try FeedReference(text) }
   }
 
   @Test func thereAreTwentyFeedNames() throws {

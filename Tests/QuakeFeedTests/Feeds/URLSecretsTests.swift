@@ -92,9 +92,7 @@ import Testing
       "me:hunter2@h/x.geojson", "h/x.geojson?token=hunter2",
     ])
   func theErrorOfAnInvalidURLHidesItsSecrets(text: String) throws {
-    var failure: FeedError?
-    do throws(FeedError) { _ = try FeedReference(text) } catch { failure = error }
-    let error = try #require(failure)
+    let error = try #require(throws: FeedError.self) { try FeedReference(text) }
     #expect(!error.description.contains("hunter2"), "\(error)")
   }
 

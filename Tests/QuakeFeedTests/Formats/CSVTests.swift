@@ -80,13 +80,6 @@ import Testing
     #expect(reject.raw == row.split(separator: "\0").joined(separator: #"\u0000"#))
   }
 
-  @Test func linesThatEndWithCarriageReturnsAloneAreAnError() throws {
-    let error = try #require(
-      failure(of: "time,latitude,longitude,id\r2024-01-01T00:00:00Z,1,2,us1\r"))
-    #expect(error.code == .csvHeader)
-    #expect(error.detail?.hasPrefix("Its lines end with carriage returns alone.") == true)
-  }
-
   @Test func anIDHasNoWhiteSpaceAroundItAndNoControlCharacter() throws {
     let contents = try FeedContents(
       """

@@ -205,13 +205,6 @@ import Testing
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .csvHeader)
   }
 
-  @Test func linesThatEndWithCarriageReturnsAloneAreAnError() throws {
-    let error = try #require(
-      failure(of: Self.header + "\r" + Self.emsc + "\r", options: Self.options("emsc")))
-    #expect(error.code == .csvHeader)
-    #expect(error.detail?.hasPrefix("Its lines end with carriage returns alone.") == true)
-  }
-
   @Test func aTruncatedLastRowIsAnError() {
     let text = Self.header + "\n" + Self.emsc + "\n" + Self.emsc.prefix(40)
     #expect(failure(of: text, options: Self.options("emsc"))?.code == .truncated)

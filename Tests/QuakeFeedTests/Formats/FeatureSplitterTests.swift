@@ -27,11 +27,8 @@ import Testing
   private func failure(
     _ text: String, maximumFeatureBytes: Int = 1 << 20, pieceSize: @escaping () -> Int = { .max }
   ) -> FeedError? {
-    do throws(FeedError) {
+    thrown { () throws(FeedError) in
       _ = try split(text, maximumFeatureBytes: maximumFeatureBytes, pieceSize: pieceSize)
-      return nil
-    } catch {
-      return error
     }
   }
 

@@ -1,4 +1,5 @@
 import QuakeModel
+import TestSupport
 
 @testable import QuakeFeed
 
@@ -39,8 +40,10 @@ struct FeedContents {
 
 extension EventRecord {
   /// The values of a record in the order of the columns: `code=us1`.
-  var values: [String] {
-    EventColumn.allCases.filter(has).map { column in
+  var values: [String] { values(of: EventColumn.allCases) }
+
+  func values(of columns: [EventColumn]) -> [String] {
+    columns.filter(has).map { column in
       let value =
         switch column.kind {
         case .text: text(column) ?? ""
@@ -60,12 +63,7 @@ func failure(of text: String, options: FeedReader.Options = .init()) -> FeedErro
 }
 
 func failure(of source: any ByteSource, options: FeedReader.Options = .init()) -> FeedError? {
-  do throws(FeedError) {
-    _ = try FeedContents(source, options: options)
-    return nil
-  } catch {
-    return error
-  }
+  thrown { () throws(FeedError) in _ = try FeedContents(source, options: options) }
 }
 
 /// A GeoJSON collection of the given features.

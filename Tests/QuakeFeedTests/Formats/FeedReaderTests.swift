@@ -11,6 +11,8 @@ import Testing
     ("<!DOCTYPE html><html></html>", FeedError.Code.html),
     ("\n  <HTML><body>Log in</body></HTML>", .html),
     ("<p>no", .html),
+    ("<html><head><meta http-equiv=\"refresh\" content=\"0; url=/a\"></head></html>", .html),
+    ("<!-- portal --><!DOCTYPE html><html></html>", .html),
     ("<?xml version=\"1.0\"?><html xmlns=\"x\">", .html),
     ("<?xml version=\"1.0\"?><q:quakeml>", .truncated),
     ("<?xml version=\"1.0\"?><rss/>", .unsupportedFormat),
@@ -19,6 +21,8 @@ import Testing
     ("#EventID|Time|Latitude|Longitude\n1|2\n", .unknownCentre),
     ("", .emptyBody), ("\u{FEFF}", .emptyBody), (" \n\t", .emptyBody),
     ("[1]", .notAFeed), ("hello", .notAFeed), ("\u{1}\u{2}\u{3}", .notAFeed),
+    ("x\u{9C}compressed with deflate", .notAFeed), ("\u{B}\u{2}\u{3}", .notAFeed),
+    ("Error 503: overloaded", .notAFeed),
   ])
   func eachKindOfInvalidInputHasItsOwnError(text: String, code: FeedError.Code) throws {
     let error = try #require(failure(of: text))
@@ -46,11 +50,22 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    "time,latitude,longitude,id\r2024-01-01T00:00:00Z,1,2,us1\r",
+    FDSNTextTests.header + "\r1|2024-01-01T00:00:00|1|2|3||||||||\r",
+  ])
+  func linesThatEndWithCarriageReturnsAloneAreAnError(text: String) throws {
+    let error = try #require(failure(of: text))
+    #expect(error.code == .csvHeader)
+    #expect(error.detail?.hasPrefix("Its lines end with carriage returns alone.") == true)
+  }
+
   /// Services report errors with HTTP status 200, too.
   @Test(
     arguments: [
       (#"{"type":"FeatureCollection","metadata":{"status":503},"features":[]}"#, 503, nil),
       (#"{"metadata":{"status":"400","error":"bad"},"features":[]}"#, 400, "bad"),
+      (#"{"metadata":{"status":400,"error":"bad"},"features":[]}"#, 400, "bad"),
       (#"{"metadata":{"status":200,"error":"down"},"features":[]}"#, 200, "down"),
       (#"{"features":[],"metadata":{"status":500}}"#, 500, nil),
       (#"{"error":"rate limit exceeded"}"#, nil, #""rate limit exceeded""#),

@@ -28,12 +28,7 @@ import Testing
   }
 
   private func failure(_ download: FeedDownload) -> FeedError? {
-    do throws(FeedError) {
-      _ = try FeedContents(try download.response().body)
-      return nil
-    } catch {
-      return error
-    }
+    thrown { () throws(FeedError) in _ = try FeedContents(download.response().body) }
   }
 
   private static func dripping(_ path: String) throws -> TestServer {

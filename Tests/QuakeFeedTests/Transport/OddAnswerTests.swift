@@ -64,36 +64,6 @@ import Testing
     #expect(try moved.get() == 2)
   }
 
-  @Test(arguments: [
-    ("202 Accepted", "{}", FeedError.Code.httpStatus),
-    ("203 Non-Authoritative Information", "{}", .httpStatus),
-    ("206 Partial Content", "{}", .httpStatus), ("300 Multiple Choices", "", .httpStatus),
-    ("304 Not Modified", "", .httpStatus), ("429 Too Many Requests", "x", .httpStatus),
-    ("503 Service Unavailable", "x", .httpStatus), ("200 OK", "", .emptyBody),
-    (
-      "200 OK", "<html><head><meta http-equiv=\"refresh\" content=\"0; url=/a\"></head></html>",
-      .html
-    ),
-    ("200 OK", "<!-- portal --><!DOCTYPE html><html></html>", .html),
-    (
-      "200 OK",
-      #"{"type":"FeatureCollection","metadata":{"status":400,"error":"bad"},"features":[]}"#,
-      .errorDocument
-    ),
-    ("200 OK", #"{"error":"rate limit exceeded"}"#, .errorDocument),
-    ("200 OK", "{}", .missingFeatures), ("200 OK", "x\u{9C}compressed with deflate", .notAFeed),
-    ("200 OK", "\u{B}\u{2}\u{3}", .notAFeed), ("200 OK", "Error 503: overloaded", .notAFeed),
-  ])
-  func anAnswerThatIsNoFeedIsAnError(status: String, body: String, code: FeedError.Code) throws {
-    let result = try outcome { _ in Answer(status, body: Array(body.utf8)) }
-    guard case .failure(let error) = result else {
-      Issue.record("taken for a feed: \(result)")
-      return
-    }
-    #expect(error.code == code)
-    #expect(!error.message.isEmpty && error.detail != nil)
-  }
-
   @Test func oddTimesToWaitAreNotBelieved() throws {
     for (header, most) in [
       ("Retry-After: -5", 0), ("Retry-After: Fri, 01 Jan 2099 00:00:00 GMT", Int.max),
@@ -101,10 +71,7 @@ import Testing
       let result = try outcome { _ in
         Answer("503 Service Unavailable", headers: [header], body: [0x78])
       }
-      guard case .failure(let error) = result else {
-        Issue.record("taken for a feed")
-        continue
-      }
+      let error = try #require(throws: FeedError.self) { try result.get() }
       #expect(error.retryAfter.map { $0 >= 0 && $0 <= most } == true)
       // The schedule limits the pause to a day.
       var schedule = FeedSchedule(every: .seconds(60))
@@ -113,11 +80,8 @@ import Testing
   }
 
   @Test func httpWithoutAHeaderIsAnError() throws {
-    guard case .failure(let old) = try outcome({ _ in Answer(Self.feed) }) else {
-      Issue.record("taken for a feed")
-      return
-    }
-    #expect(old.category == .unavailable)
+    let result = try outcome { _ in Answer(Self.feed) }
+    #expect(try #require(throws: FeedError.self) { try result.get() }.category == .unavailable)
   }
 
   /// Some services send a sentence with the status for no content. It is no part of the next answer.

@@ -7,17 +7,6 @@ import Testing
 
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "no openssl"))
 struct TLSTests {
-  /// Runs `openssl` to its end.
-  private func openssl(_ arguments: String...) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
-  }
-
   /// Runs `body` with a server that has a certificate for 127.0.0.1.
   ///
   /// - Parameters:
@@ -28,37 +17,22 @@ struct TLSTests {
     _ body: (_ url: String, _ certificate: String) throws -> Void
   ) throws {
     let files = try TemporaryFolder()
+    let made = try Tools.shell(
+      """
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+      -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout key -out certificate
+      """, folder: files.path)
+    try #require(made.status == 0, "\(made.errors)")
     let (key, certificate) = (files.path + "/key", files.path + "/certificate")
-    try openssl(
-      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-      "-days", "2", "-subj", "/CN=localhost",
-      "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate)
-
-    let server = Process()
-    server.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    server.arguments = [
-      "s_server", "-accept", "127.0.0.1:0", way, "-key", key, "-cert", certificate,
-    ]
-    server.currentDirectoryURL = URL(fileURLWithPath: folder)
-    let output = Pipe()
-    server.standardOutput = output
-    server.standardError = FileHandle.nullDevice
-    server.standardInput = FileHandle.nullDevice
-    try server.run()
-    defer {
-      // Not terminate(): SIGTERM does not end openssl when a test started it.
-      kill(server.processIdentifier, SIGKILL)
-      server.waitUntilExit()
-    }
-    // The server prints "ACCEPT address:port" when it listens; the read ends if it dies instead.
-    var text = ""
-    while text.split(separator: "\n").allSatisfy({ !$0.hasPrefix("ACCEPT") }) || text.last != "\n" {
-      let data = output.fileHandleForReading.availableData
-      try #require(!data.isEmpty)
-      text += String(decoding: data, as: UTF8.self)
-    }
-    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("ACCEPT") })
-    try body("https://127.0.0.1:\(try #require(line.split(separator: ":").last))/", certificate)
+    let server = try ToolProcess(
+      "/usr/bin/openssl",
+      ["s_server", "-accept", "127.0.0.1:0", way, "-key", key, "-cert", certificate],
+      environment: Tools.environment, folder: folder)
+    // It prints "ACCEPT address:port" when it listens.
+    var line = try server.line()
+    while !line.hasPrefix("ACCEPT") { line = try server.line() }
+    let port = try #require(line.split(separator: ":").last)
+    try withExtendedLifetime(server) { try body("https://127.0.0.1:\(port)/", certificate) }
   }
 
   @Test func onlyATrustedCertificateIsAccepted() throws {

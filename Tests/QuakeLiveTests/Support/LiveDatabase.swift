@@ -18,6 +18,12 @@ struct LiveDatabase: Sendable {
 
   static let applicationName = "live"
 
+  /// Runs `body`, which gets a connection of a writer, on a queue of its own.
+  func run(_ body: @escaping @Sendable (Connection) async throws -> Void) async throws {
+    let test = test
+    try await OwnThread.run { try await body(test.connect()) }
+  }
+
   /// True when the library has that many connections.
   static func connections(_ count: Int) -> String {
     """

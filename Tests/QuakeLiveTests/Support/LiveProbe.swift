@@ -1,5 +1,6 @@
 import Basics
 import Glibc
+import TestSupport
 
 /// The program that measures itself: memory belongs to a whole process, and the tests share one.
 enum LiveProbe {
@@ -17,7 +18,7 @@ enum LiveProbe {
     var output: [Int32] = [-1, -1]
     guard pipe(&input) == 0, pipe(&output) == 0 else { throw Failure(output: "no pipe") }
     for end in input + output { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let child = ChildProcess(folder + "/test-probe", arguments)
+    let child = ChildProcess(Tools.probe, arguments)
     let pid = try child.spawn(input: input[0], output: output[1], errors: 2)
     close(input[0])
     close(output[1])
@@ -51,14 +52,5 @@ enum LiveProbe {
       guard count > 0 else { return String(decoding: all, as: UTF8.self) }
       all += buffer[..<count]
     }
-  }
-
-  /// Where the tests are, and all that is built with them.
-  private static var folder: String {
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink("/proc/self/exe", &path, path.count)
-    let program = String(decoding: path.prefix(max(0, count)).map(UInt8.init), as: UTF8.self)
-    return program.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-      .joined(separator: "/")
   }
 }

@@ -25,8 +25,7 @@ import Testing
     try database.connect().run(
       "insert into quake.quake (code, time) values ('a', now()), ('b', now())")
     let server = try ProbedServer(on: database)
-    let witness = try server.client()
-    _ = try witness.expect("heartbeat")
+    let witness = try server.follower()
     try server.insert("b", 5)
     try server.insert("c", 1)
     var ids: [String] = []
@@ -52,8 +51,7 @@ import Testing
     let server = try ProbedServer(settings)
     var order = StreamOrder()
     order.filter.minimumMagnitude = 5
-    let client = try server.client(order)
-    _ = try client.expect("heartbeat")
+    let client = try server.follower(order)
     // Magnitudes 1 to 9: five pass, the first four do not.
     try server.insert("a", 9)
     #expect(try client.changes(5) == Array(server.history().suffix(5)))

@@ -9,14 +9,11 @@ import Testing
 
 @Suite struct StreamFaultTests {
   @Test func aClientThatDoesNotReadDelaysNoOtherAndResumes() throws {
-    var settings = StreamSettings.patient
+    var settings = StreamSettings.narrow
     settings.windowSize = 300_000
-    settings.socketBuffer = 8192
     let server = try ProbedServer(settings)
-    let slow = try (0..<8).map { _ in try server.client() }
-    for client in slow { _ = try client.expect("heartbeat") }
-    let reader = try server.client()
-    _ = try reader.expect("heartbeat")
+    let slow = try (0..<8).map { _ in try server.follower() }
+    let reader = try server.follower()
     for index in 0..<10 {
       try server.insert("e\(index)x", 100)
       _ = try reader.changes(100)
@@ -38,9 +35,8 @@ import Testing
   }
 
   @Test func aClientThatNeverReadsIsDropped() throws {
-    var settings = StreamSettings.patient
+    var settings = StreamSettings.narrow
     settings.stallLimit = .milliseconds(300)
-    settings.socketBuffer = 8192
     let server = try ProbedServer(settings)
     let client = try server.client()
     _ = try client.expect("heartbeat")
@@ -50,9 +46,8 @@ import Testing
   }
 
   @Test func slowClientsGetALargeBacklogWhole() throws {
-    var settings = StreamSettings.patient
+    var settings = StreamSettings.narrow
     settings.windowSize = 100_000
-    settings.socketBuffer = 8192
     settings.backlogSize = 400_000
     let server = try ProbedServer(settings)
     try server.insert("a", 3000)
@@ -130,8 +125,7 @@ import Testing
 
   @Test func streamsGoOnAfterTheDatabaseWasLost() throws {
     let server = try ProbedServer()
-    let client = try server.client()
-    _ = try client.expect("heartbeat")
+    let client = try server.follower()
     for index in 0..<3 {
       try server.insert("a\(index)x", 3)
       try eventually("a session of the streams is ended") {
@@ -152,17 +146,12 @@ import Testing
       "insert into quake.quake (code, time) values ('a', now()), ('b', now())")
     let server = try ProbedServer(on: database)
     try eventually("the server follows") { server.streams.state.problem == nil }
-    let name = server.database.name
-    let other = try TestDatabase.empty()
-    let admin = try other.connect()
-    try admin.run(
-      "alter database \(name) allow_connections false",
-      "select pg_terminate_backend(pid) from pg_stat_activity where datname = '\(name)'")
+    try database.allowConnections(false)
     try eventually("the loss is known") { server.streams.state.problem != nil }
     // In memory is nothing, so the client waits for the database.
     let client = try server.client(after: "0")
     try eventually("the client waits") { server.streams.statistics.waiting == 1 }
-    try admin.run("alter database \(name) allow_connections true")
+    try database.allowConnections(true)
     #expect(try client.changes(2) == server.history())
     try eventually("the database is back") { server.streams.state.problem == nil }
   }
@@ -178,8 +167,7 @@ import Testing
     let server = try ProbedServer(on: database)
     var order = StreamOrder()
     order.filter.minimumMagnitude = 3
-    let clients = [try server.client(), try server.client(order)]
-    for client in clients { _ = try client.expect("heartbeat") }
+    let clients = [try server.follower(), try server.follower(order)]
     try server.insert("b", 5)
     _ = try clients[0].changes(5)
     _ = try clients[1].changes(3)
@@ -188,10 +176,7 @@ import Testing
       "insert into quake.quake (code, time, magnitude) values ('other', now(), 9)")
     let other = try TestDatabase.empty()
     let admin = try other.connect()
-    try admin.run(
-      "alter database \(database.name) allow_connections false",
-      "select pg_terminate_backend(pid) from pg_stat_activity where datname in ('\(database.name)', '\(copy.name)')"
-    )
+    try database.allowConnections(false)
     try eventually("no session is left") {
       try admin.ask(
         "select count(*) from pg_stat_activity where datname in ('\(database.name)', '\(copy.name)')"
@@ -219,8 +204,7 @@ import Testing
     let server = try ProbedServer(on: database)
     var order = StreamOrder()
     order.filter.minimumMagnitude = 9
-    let clients = [try server.client(), try server.client(order)]
-    for client in clients { _ = try client.expect("heartbeat") }
+    let clients = [try server.follower(), try server.follower(order)]
     try server.insert("a", 2)
     _ = try clients[0].changes(2)
     // Several transactions come at once, as by replication, and the first ones do not come.
@@ -242,8 +226,7 @@ import Testing
       #expect(reset.string("detail")?.contains(" names ") == true)
     }
     // What comes after the gap is read again.
-    let late = try server.client()
-    _ = try late.expect("heartbeat")
+    let late = try server.follower()
     try server.insert("e", 1)
     #expect(try late.changes(1).count == 1)
   }
@@ -251,11 +234,8 @@ import Testing
   // MARK: - The end
 
   @Test func streamsEndBetweenTwoEvents() throws {
-    var settings = StreamSettings.patient
-    settings.socketBuffer = 8192
-    let server = try ProbedServer(settings)
-    let live = try (0..<3).map { _ in try server.client() }
-    for client in live { _ = try client.expect("heartbeat") }
+    let server = try ProbedServer(.narrow)
+    let live = try (0..<3).map { _ in try server.follower() }
     try server.insert("a", 400)
     var order = StreamOrder()
     order.start = .snapshot
@@ -281,11 +261,8 @@ import Testing
   }
 
   @Test func streamsAreCutAfterTheDrain() throws {
-    var settings = StreamSettings.patient
-    settings.socketBuffer = 8192
-    let server = try ProbedServer(settings)
-    let client = try server.client()
-    _ = try client.expect("heartbeat")
+    let server = try ProbedServer(.narrow)
+    let client = try server.follower()
     try server.insert("a", 400)
     try eventually("the socket is full") { server.streams.statistics.blocked == 1 }
     let start = MonotonicClock.now()

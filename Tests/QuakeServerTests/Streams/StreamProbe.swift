@@ -16,6 +16,13 @@ extension StreamSettings {
     settings.backlogTime = .seconds(3600)
     return settings
   }
+
+  /// Those, with sockets that are soon full.
+  static var narrow: StreamSettings {
+    var settings = patient
+    settings.socketBuffer = 8192
+    return settings
+  }
 }
 
 /// Streams of a database, and clients of them over socket pairs.
@@ -39,6 +46,13 @@ final class ProbedServer: Sendable {
 
   func client(_ order: StreamOrder = StreamOrder(), buffer: Int32? = nil) throws -> StreamProbe {
     try StreamProbe(streams, order, buffer: buffer)
+  }
+
+  /// A client that has had its first heartbeat.
+  func follower(_ order: StreamOrder = StreamOrder()) throws -> StreamProbe {
+    let client = try client(order)
+    _ = try client.expect("heartbeat")
+    return client
   }
 
   /// A client that begins after a cursor.

@@ -190,11 +190,9 @@ import Testing
   }
 
   @Test func pingsAreAnsweredBetweenTheFramesOfABacklog() throws {
-    var settings = StreamSettings.patient
-    settings.socketBuffer = 8192
-    let server = try ProbedServer(settings)
+    let server = try ProbedServer(.narrow)
     try server.insert("a", 600)
-    let other = try ProbedServer(settings, on: server.database)
+    let other = try ProbedServer(.narrow, on: server.database)
     for each in [server, other] {
       var order = StreamOrder()
       order.start = .after(HistoryCursor(token: .beginning))
@@ -230,9 +228,7 @@ import Testing
   }
 
   @Test func aClientThatPingsAndDoesNotReadIsDropped() throws {
-    var settings = StreamSettings.patient
-    settings.socketBuffer = 8192
-    let server = try ProbedServer(settings)
+    let server = try ProbedServer(.narrow)
     let socket = try Socket(server.streams, StreamOrder())
     #expect(try socket.next()?.opcode == 9)
     // For a server that neither reads nor closes the connection.

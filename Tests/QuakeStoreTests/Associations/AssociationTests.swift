@@ -173,11 +173,7 @@ import Testing
       var record = EventRecord(code, magnitude: 4, ids: hour == 1 ? ",us1," : ",us1,us2,")
       record.set(.longitude, 20.0)
       record.set(.latitude, 10.0)
-      var source = FakeSource([record], generated: "2026-01-02T0\(hour):00:00Z")
-      _ = try Importer(
-        connection: world.connection,
-        options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-      ).run(from: &source)
+      try world.connection.load(FakeSource([record], generated: "2026-01-02T0\(hour):00:00Z"))
       try world.associations.update()
     }
     func decisions() throws -> [String] {
@@ -244,11 +240,7 @@ import Testing
       return record
     }
     func load(_ record: EventRecord, _ generated: String) throws {
-      var source = FakeSource([record], generated: generated)
-      _ = try Importer(
-        connection: world.connection,
-        options: ImportOptions(source: "-", feed: "test", program: "tests", author: "feed")
-      ).run(from: &source)
+      try world.connection.load(FakeSource([record], generated: generated))
     }
     try world.store([Self.emsc()])
     try load(record("us1", ids: ",us1,"), "2026-01-01T00:01:00Z")
@@ -274,14 +266,12 @@ import Testing
       return record
     }
     func load(_ numbers: ClosedRange<Int>, minutes: Int64) throws -> ImportReport {
-      var options = ImportOptions(
-        source: "-", feed: "all_day", program: "tests", author: "feed")
-      options.limits = SnapshotLimits()
-      options.scope = FeedScope(name: "all_day", source: "usgs", window: 86_400)
-      var source = FakeSource(
-        numbers.map(record),
-        generated: Timestamp(microseconds: noon + minutes * 60_000_000).description)
-      return try Importer(connection: world.connection, options: options).run(from: &source)
+      let generated = Timestamp(microseconds: noon + minutes * 60_000_000).description
+      return try world.connection.load(FakeSource(numbers.map(record), generated: generated)) {
+        $0.feed = "all_day"
+        $0.limits = SnapshotLimits()
+        $0.scope = FeedScope(name: "all_day", source: "usgs", window: 86_400)
+      }
     }
     try world.store([Self.emsc("emsc1", -20 * 600 + 2)])
     _ = try load(1...20, minutes: 1)

@@ -142,11 +142,9 @@ import Testing
             record.set(.longitude, Double(number % 170))
             return record
           }
-          var feed = FakeSource(records, generated: "2026-01-01T00:00:0\(part)Z")
-          var options = ImportOptions(
-            source: "-", feed: source, program: "tests", author: "\(source) import")
-          options.commitEvery = round % 2 == 0 ? nil : 20
-          _ = try Importer(connection: connection, options: options).run(from: &feed)
+          try connection.load(FakeSource(records, generated: "2026-01-01T00:00:0\(part)Z")) {
+            $0.commitEvery = round % 2 == 0 ? nil : 20
+          }
         }
       }
     }

@@ -7,15 +7,8 @@ import TestSupport
 import Testing
 
 /// Conversations as consumers store them.
-@Suite struct StoredConversationTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class StoredConversationTests: DatabaseSuite {
   private let store = ConsumerStore()
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
 
   private static func rule(_ change: (inout AlertRule) -> Void = { _ in }) -> AlertRule {
     var rule = AlertRule()

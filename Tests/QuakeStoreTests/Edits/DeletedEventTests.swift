@@ -211,10 +211,7 @@ import Testing
     let records = feed(place: "revised")
     let importing = BackgroundThread {
       let connection = try database.connect(applicationName: "importer")
-      var options = ImportOptions(source: "-", feed: "test", program: "tests", author: "feed")
-      options.policy = .incoming
-      var source = FakeSource(records, generated: "2026-01-02T00:00:00Z")
-      _ = try Importer(connection: connection, options: options).run(from: &source)
+      try connection.load(FakeSource(records, generated: "2026-01-02T00:00:00Z"))
     }
     #expect(try scene.connection.waitUntilBlocked(applicationName: "importer"))
     try other.commit()

@@ -31,17 +31,18 @@ struct EditScene {
     _ records: [EventRecord], generated: String = "2026-01-01T00:00:00Z", _ way: Way = .snapshot,
     over other: Connection? = nil
   ) throws -> ImportReport {
-    var options = ImportOptions(source: "-", feed: "test", program: "tests", author: "feed")
-    options.commitEvery = way == .batches ? 3 : nil
     var source = FakeSource(records, generated: generated)
     source.mayTellGenerated = way == .snapshot
-    if way == .snapshot { options.limits = SnapshotLimits() }
-    return try Importer(connection: other ?? connection, options: options).run(
-      from: &source,
+    return try (other ?? connection).load(
+      source,
       reopen: way == .catalogue
-        ? { _, source, _ in
-          source = FakeSource(records, generated: generated)
-        } : nil)
+        ? { _, source, _ in source = FakeSource(records, generated: generated) } : nil
+    ) {
+      $0.feed = "test"
+      $0.author = "feed"
+      $0.commitEvery = way == .batches ? 3 : nil
+      if way == .snapshot { $0.limits = SnapshotLimits() }
+    }
   }
 
   @discardableResult

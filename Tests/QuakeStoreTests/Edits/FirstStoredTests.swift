@@ -1,6 +1,5 @@
 import Postgres
 import QuakeModel
-import QuakeSchema
 import TestSupport
 import Testing
 
@@ -40,19 +39,13 @@ import Testing
   @Test func theTimeOfFirstStorageOfOldEventsComesFromTheHistory() throws {
     let database = try TestDatabase.empty()
     let connection = try database.connect()
-    let all = try Folder.migrations().map { try Migration(file: $0.name, contents: $0.bytes) }
-    func migrate(_ migrations: some Sequence<Migration>) throws {
-      _ = try Migrator(
-        connection: connection, migrations: Array(migrations), program: "tests"
-      ).migrate()
-    }
-    try migrate(all.prefix { $0.version < 7 })
+    try connection.migrate(upTo: 6)
     try connection.run(
       "insert into quake.quake (code, time) values ('e1', now()), ('e2', now()), ('e3', now())",
       "update quake.quake set magnitude = 5", "delete from quake.quake where code = 'e2'",
       "insert into quake.quake (code, time) values ('e2', now())")
     let versions = try connection.ask("select count(*) from quake.quake_version")
-    try migrate(all)
+    try connection.migrate()
     #expect(
       try connection.table(
         """

@@ -15,18 +15,11 @@ import Testing
     return (database, connection)
   }
 
-  private func outsider(_ database: TestDatabase) throws -> Connection {
-    try Connection(
-      ConnectionSettings(
-        "\(database.conninfo) user=quake_test_outsider connect_timeout=180",
-        applicationName: "tests"))
-  }
-
   @Test(arguments: ["quake", ""], ServerVersion.present)
   func onlyTheOwnerCanTakeTheCommitLock(_ usage: String, _ version: ServerVersion) throws {
     let (database, connection) = try open(version)
     if !usage.isEmpty { try connection.run("grant usage on schema quake to quake_test_outsider") }
-    let outsider = try outsider(database)
+    let outsider = try database.connect(as: "quake_test_outsider")
     for mode in [
       "access share", "row share", "row exclusive", "share update exclusive", "share",
       "share row exclusive", "exclusive", "access exclusive",
@@ -38,20 +31,6 @@ import Testing
       }
       #expect(error.sqlState == "42501")
     }
-  }
-
-  @Test(arguments: ServerVersion.usual)
-  func foreignAdvisoryLocksDoNotDelayCommits(_ version: ServerVersion) throws {
-    let (database, connection) = try open(version)
-    let outsider = try outsider(database)
-    let number = "x'7175616b6501'::bigint"
-    try outsider.run(
-      "begin", "select pg_advisory_xact_lock(\(number))",
-      "prepare transaction '\(database.name)'", "set lock_timeout = '1s'")
-    defer { try? connection.run("rollback prepared '\(database.name)'") }
-    connection.answerTimeout = ToolProcess.patience
-    try connection.insertQuakes("a")
-    #expect(try connection.latestToken().number == 1)
   }
 
   @Test(arguments: ServerVersion.usual)
@@ -85,13 +64,13 @@ import Testing
     let (database, connection) = try open(version)
     for isFull in [false, true] {
       if isFull { try pretendFullQueue(connection) }
-      for statement in ["insert into quake.quake (code, time) values ('p', now())"] {
-        let error = try #require(throws: PostgresError.self) {
-          try connection.run("begin", statement, "prepare transaction '\(database.name)'")
-        }
-        #expect(error.sqlState == "0A000")
-        try connection.run("rollback")
+      let error = try #require(throws: PostgresError.self) {
+        try connection.run(
+          "begin", "insert into quake.quake (code, time) values ('p', now())",
+          "prepare transaction '\(database.name)'")
       }
+      #expect(error.sqlState == "0A000")
+      try connection.run("rollback")
     }
     #expect(
       try connection.ask(

@@ -34,12 +34,8 @@ import Testing
     _ damage: HistoryDamage, _ history: DamagedHistory, _ connection: Connection
   ) throws {
     func state(_ statement: String) throws -> String? {
-      do throws(PostgresError) {
-        try connection.execute(SQL(trusted: statement))
-        return nil
-      } catch {
-        return error.sqlState
-      }
+      thrown { () throws(PostgresError) in try connection.execute(SQL(trusted: statement)) }?
+        .sqlState
     }
     if damage.isWhole {
       for function in ["token_number", "as_of", "history_covers"] {

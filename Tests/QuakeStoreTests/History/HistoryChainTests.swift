@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeHistory
 
 /// Each transaction names the one before it, and no reader passes a place where transactions are missing.
-@Suite struct HistoryChainTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryChainTests: DatabaseSuite {
   private static let levels = ["read committed", "repeatable read", "serializable"]
   private static let rounds = Tools.isSoak ? 100 : 20
 
@@ -166,56 +158,52 @@ import Testing
     }
   }
 
-  /// A reader keeps its place while another history takes the place of the one that it reads.
+  /// A reader keeps its place, and the history becomes another one.
+  private func expectDiverged(at place: ChangeToken, _ change: () throws -> Void) throws {
+    var reader = try HistoryReader(connection: connection, after: place)
+    try connection.run("begin")
+    try change()
+    #expect(try connection.ask("select quake.history_is_whole(0)") == "t")
+    let error = #expect(throws: StoreError.self) { while try !reader.readPage({ _ in }) {} }
+    #expect(error?.kind == .token(.diverged))
+    #expect(error?.message == "history diverged at token \(place)")
+    try connection.run("rollback")
+  }
+
   @Test func anotherHistoryUnderACursorIsReported() throws {
     let tokens = try writeHistory()
     for round in 0..<Self.rounds {
-      let place = tokens[1 + round % (tokens.count - 2)]
-      var reader = try HistoryReader(connection: connection, after: place)
-      try connection.run(
-        "begin",
-        """
-        update quake.change_transaction
-           set nonce = translate(nonce, '0123456789abcdef', '123456789abcdef0')
-        """,
-        """
-        update quake.change_transaction t
-           set predecessor = coalesce((select p.token || '.' || p.nonce from quake.change_transaction p
-                                        where p.token < t.token order by p.token desc limit 1), '0')
-        """)
-      #expect(try connection.ask("select quake.history_is_whole(0)") == "t")
-      let error = #expect(throws: StoreError.self) {
-        while try !reader.readPage({ _ in }) {}
+      try expectDiverged(at: tokens[1 + round % (tokens.count - 2)]) {
+        try connection.run(
+          """
+          update quake.change_transaction
+             set nonce = translate(nonce, '0123456789abcdef', '123456789abcdef0')
+          """,
+          """
+          update quake.change_transaction t
+             set predecessor = coalesce((select p.token || '.' || p.nonce from quake.change_transaction p
+                                          where p.token < t.token order by p.token desc limit 1), '0')
+          """)
       }
-      #expect(error?.kind == .token(.diverged))
-      #expect(error?.message == "history diverged at token \(place)")
-      try connection.run("rollback")
     }
   }
 
-  /// The history goes back to an earlier time under a reader, and other transactions get the numbers.
+  /// The history goes back to an earlier time, and other transactions get the numbers.
   @Test func aRestoreUnderACursorIsReported() throws {
     let tokens = try writeHistory()
     let last = try #require(tokens.last)
     for round in 0..<Self.rounds {
-      let back = 1 + round % 20
-      var reader = try HistoryReader(connection: connection, after: last)
-      let earlier = tokens[tokens.count - 1 - back]
-      try connection.run("begin")
-      try connection.execute(
-        "delete from quake.change_transaction where token > \(earlier.number)")
-      _ = try connection.ask("select setval('quake.token', \(earlier.number))")
-      try connection.run("set constraints all immediate")
-      while try connection.latestToken().number <= last.number {
-        try connection.run("update quake.quake set felt = coalesce(felt, 0) + 1 where code = 's1'")
+      try expectDiverged(at: last) {
+        let earlier = tokens[tokens.count - 2 - round % 20]
+        try connection.execute(
+          "delete from quake.change_transaction where token > \(earlier.number)")
+        _ = try connection.ask("select setval('quake.token', \(earlier.number))")
+        try connection.run("set constraints all immediate")
+        while try connection.latestToken().number <= last.number {
+          try connection.run(
+            "update quake.quake set felt = coalesce(felt, 0) + 1 where code = 's1'")
+        }
       }
-      #expect(try connection.ask("select quake.history_is_whole(0)") == "t")
-      let error = #expect(throws: StoreError.self) {
-        while try !reader.readPage({ _ in }) {}
-      }
-      #expect(error?.kind == .token(.diverged))
-      #expect(error?.message == "history diverged at token \(last)")
-      try connection.run("rollback")
       _ = try connection.ask("select setval('quake.token', \(last.number))")
     }
   }

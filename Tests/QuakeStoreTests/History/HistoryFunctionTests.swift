@@ -3,15 +3,7 @@ import QuakeModel
 import TestSupport
 import Testing
 
-@Suite struct HistoryFunctionTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryFunctionTests: DatabaseSuite {
   private func failure(token: String?, over other: Connection? = nil) throws -> PostgresError {
     try #require(throws: PostgresError.self) {
       try (other ?? connection).execute("select quake.token_number($1)", [.text(token)])
@@ -32,9 +24,6 @@ import Testing
         #expect(error.sqlState == "QK001", "\(token)")
       }
     }
-  }
-
-  @Test func historyFunctionsRefuseANullToken() throws {
     #expect(try failure(token: nil).sqlState == "QK001")
   }
 

@@ -9,13 +9,9 @@ import Testing
 /// Regressions: each made an operation of a second take minutes.
 ///
 /// Compared is the processor time of PostgreSQL's process, because other tests run at the same time.
-@Suite struct HistoryPerformanceTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+@Suite final class HistoryPerformanceTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try connection.run(
       """
       insert into quake.quake (code, time)

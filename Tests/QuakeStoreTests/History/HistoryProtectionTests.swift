@@ -84,9 +84,7 @@ import Testing
       "create role \(role) login", "grant usage on schema quake to \(role)",
       "grant select, insert, update, delete on quake.quake to \(role)")
     do {
-      let writer = try Connection(
-        ConnectionSettings(
-          database.conninfo + " user=\(role) connect_timeout=180", applicationName: "writer"))
+      let writer = try database.connect(as: role)
       try writer.insertQuakes("a", "b")
       try writer.run(
         "update quake.quake set felt = 1 where code = 'a'",

@@ -5,23 +5,8 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct HistoryQueryTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryQueryTests: DatabaseSuite {
   private struct Stop: Error {}
-
-  /// All that a change is, as one text.
-  private func text(_ change: Change) -> String {
-    var json = JSONWriter()
-    json.change(change)
-    return String(decoding: json.bytes, as: UTF8.self)
-  }
 
   /// The whole history, as the reader that follows it gives it.
   private func history() throws -> [Change] {
@@ -39,14 +24,6 @@ import Testing
     while try !reader.readPage({ changes.append($0) }) {}
     #expect(try reader.readPage { _ in Issue.record("there is nothing after the end") })
     return changes
-  }
-
-  private func insertMany(_ prefix: String, _ count: Int) throws {
-    try connection.execute(
-      """
-      insert into quake.quake (code, time, magnitude)
-      select $1 || i, '2024-01-01Z', i % 10 from generate_series(1, $2::int) i
-      """, [.text(prefix), .integer(Int64(count))])
   }
 
   // MARK: Everything at once
@@ -98,7 +75,8 @@ import Testing
         codes: Bool.random(using: &generator) ? 0 : 50)
       let actual = try changes(question.request, limits: limits)
       #expect(
-        actual.map(text) == question.expected.map(text), "\(round): \(question.request), \(limits)")
+        actual.map(\.text) == question.expected.map(\.text),
+        "\(round): \(question.request), \(limits)")
       #expect(try question.request.count(over: connection) == question.expected.count)
       found += actual.count
     }
@@ -113,7 +91,7 @@ import Testing
     for round in 0..<40 {
       var question = Question(about: history, using: &generator)
       question.request.limit = nil
-      let whole = try changes(question.request).map(text)
+      let whole = try changes(question.request).map(\.text)
       let limits = HistoryPage.Limits(
         rows: .random(in: 1...20, using: &generator),
         scanned: .random(in: 1...200, using: &generator),
@@ -122,7 +100,7 @@ import Testing
       var parts: [String] = []
       while true {
         let page = try changes(question.request, limits: limits)
-        parts += page.map(text)
+        parts += page.map(\.text)
         guard let last = page.last else { break }
         pages += 1
         let position = try #require(ChangePosition("\(ChangePosition(of: last))"))
@@ -134,7 +112,7 @@ import Testing
   }
 
   @Test func aHistoryQueryDoesNotBeginAfterAMissingChange() throws {
-    try insertMany("x", 3)
+    try connection.insertMany("x", 3)
     let change = try #require(try history().last)
     var request = HistoryQuery()
     let position = try #require(ChangePosition("\(change.transaction.token):3") as ChangePosition?)
@@ -193,7 +171,7 @@ import Testing
           last = change.transaction.token
           expected.append("begin \(change.transaction.token)")
         }
-        expected.append(text(change))
+        expected.append(change.text)
       }
       if let last { expected.append("end \(last)") }
       request.limit = limit
@@ -202,7 +180,7 @@ import Testing
       while try !reader.readPage({ part in
         switch part {
         case .begin(let transaction): parts.append("begin \(transaction.token)")
-        case .change(let change): parts.append(text(change))
+        case .change(let change): parts.append(change.text)
         case .end(let transaction): parts.append("end \(transaction.token)")
         }
       }) {}
@@ -282,7 +260,7 @@ import Testing
   }
 
   @Test func aHistoryQueryDoesNotSeeLaterCommits() throws {
-    try insertMany("a", 30)
+    try connection.insertMany("a", 30)
     for order in [HistoryQuery.Order.ascending, .descending] {
       var request = HistoryQuery()
       request.order = order
@@ -301,9 +279,9 @@ import Testing
 
   @Test(arguments: [0, 50])
   func aHistoryQueryBeginsAgainWithTheRefusedChange(codes: Int) throws {
-    try insertMany("a", 20)
+    try connection.insertMany("a", 20)
     try connection.run("update quake.quake set felt = 1", "delete from quake.quake")
-    let expected = try changes(HistoryQuery()).map(text)
+    let expected = try changes(HistoryQuery()).map(\.text)
     for order in [HistoryQuery.Order.ascending, .descending] {
       var request = HistoryQuery()
       request.order = order
@@ -318,7 +296,7 @@ import Testing
           isAtEnd = try reader.readPage { change in
             refuses.toggle()
             if refuses { throw Stop() }
-            texts.append(text(change))
+            texts.append(change.text)
           }
         } catch is Stop {}
       }
@@ -327,7 +305,7 @@ import Testing
   }
 
   @Test func aHistoryQueryHoldsNoTransactionBetweenPages() throws {
-    try insertMany("a", 50)
+    try connection.insertMany("a", 50)
     let reading = try database.connect(applicationName: "reading")
     var reader = try HistoryQueryReader(
       HistoryQuery(), over: reading, limits: .init(rows: 10, scanned: 100))
@@ -345,7 +323,7 @@ import Testing
 
   @Test func aHistoryQueryEndsAtTheFloorAndIsToldOfAPurge() throws {
     try connection.insertQuakes("a", "b", "c")
-    try insertMany("d", 30)
+    try connection.insertMany("d", 30)
     try connection.run("update quake.quake set felt = 1")
     let history = try changes(HistoryQuery())
     let tokens = history.reduce(into: [ChangeToken]()) {
@@ -388,7 +366,7 @@ import Testing
     #expect(try readToEnd(&downwards).count == 28, "what is left of the newest transaction")
 
     var request = HistoryQuery()
-    #expect(try changes(request).map(text) == history.suffix(33).map(text))
+    #expect(try changes(request).map(\.text) == history.suffix(33).map(\.text))
     request.filter.codes = ["a"]
     #expect(try codes(request) == ["a"])
     #expect(try request.count(over: connection) == 1)

@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct HistorySQLTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistorySQLTests: DatabaseSuite {
   /// The net difference from two whole states, and what the function says.
   private func check(from: String, to: String) throws -> Int {
     let parameters = [Parameter.text(from), .text(to)]

@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct RetentionTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class RetentionTests: DatabaseSuite {
   /// Everything that must not change for tokens from `token` on.
   private func truth(at token: ChangeToken) throws -> [String] {
     let parameter = [Parameter.text("\(token)")]
@@ -119,12 +111,9 @@ import Testing
     let all = try tokens()
     _ = try Retention(connection: connection).purge(before: .token(all[2]))
     func state(_ token: String) throws -> String? {
-      do throws(PostgresError) {
+      thrown { () throws(PostgresError) in
         try connection.execute("select quake.token_number($1)", [.text(token)])
-        return nil
-      } catch {
-        return error.sqlState
-      }
+      }?.sqlState
     }
     func wrong(_ token: ChangeToken) -> String {
       let nonce = "\(token)".hasSuffix("00000000") ? "00000001" : "00000000"

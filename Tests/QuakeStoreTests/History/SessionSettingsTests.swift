@@ -5,15 +5,7 @@ import TestSupport
 import Testing
 
 /// Whatever a session has set, a transaction has one token, and the functions return the same.
-@Suite struct SessionSettingsTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class SessionSettingsTests: DatabaseSuite {
   /// Those that forbid writing, end the session, fill the server's log, or, as the documents say, switch
   /// triggers off.
   private static let exceptions: Set<String> = [

@@ -5,15 +5,7 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct SnapshotTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class SnapshotTests: DatabaseSuite {
   @Test func aSnapshotIsTheListAtATokenWhateverIsWrittenMeanwhile() throws {
     try connection.run(
       """

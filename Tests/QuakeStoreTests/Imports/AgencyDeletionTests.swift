@@ -2,22 +2,13 @@ import Postgres
 import QuakeHistory
 import QuakeModel
 import QuakeQuery
-import QuakeSchema
 import TestSupport
 import Testing
 
 @testable import QuakeImport
 
 /// Events that their agency deletes, and revives.
-@Suite struct AgencyDeletionTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class AgencyDeletionTests: DatabaseSuite {
   /// The two ways to import.
   private enum Way: CaseIterable {
     case snapshot, bulk
@@ -29,18 +20,11 @@ import Testing
     _ records: EventRecord..., hour: Int?, way: Way = .snapshot, policy: MergePolicy = .incoming,
     columns: [EventColumn] = EventColumn.feed
   ) throws -> ImportReport {
-    var source = FakeSource(
-      records.map { .record($0) },
-      generated: hour.map { "2024-01-01T\($0 < 10 ? "0" : "")\($0):00:00Z" }, columns: columns)
-    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-    options.policy = policy
     struct BegunAnew: Error {}
-    let report = try Importer(connection: connection, options: options).run(
-      from: &source, reopen: way == .bulk ? { _, _, _ in throw BegunAnew() } : nil)
-    #expect(
-      report.seen
-        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
-    return report
+    return try connection.load(
+      FakeSource(records, hour: hour, columns: columns),
+      reopen: way == .bulk ? { _, _, _ in throw BegunAnew() } : nil
+    ) { $0.policy = policy }
   }
 
   private func deleted(_ code: String, _ status: String = "deleted") -> EventRecord {
@@ -195,17 +179,12 @@ import Testing
   }
 
   @Test func aDeletionInALaterBatchWithdrawsAnEventOfAnEarlierOne() throws {
-    var source = FakeSource(
-      [live("us1"), live("us2"), deleted("us1"), live("us3"), deleted("us3"), live("us1")],
-      generated: "2024-01-01T00:00:00Z")
-    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-    options.commitEvery = 1
-    let report = try Importer(
-      connection: connection, options: options, helpers: [try database.connect()]
-    ).run(from: &source)
-    #expect(
-      report.seen
-        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    let records = [
+      live("us1"), live("us2"), deleted("us1"), live("us3"), deleted("us3"), live("us1"),
+    ]
+    try connection.load(FakeSource(records, hour: 0), helpers: [try database.connect()]) {
+      $0.commitEvery = 1
+    }
     #expect(try shown() == ["us1", "us2"])
     #expect(
       try rows() == [
@@ -217,14 +196,10 @@ import Testing
     try apply(live("us1"), live("us2"), hour: 0)
     struct Failure: Error {}
     let records = [live("us2"), deleted("us1"), live("us3")]
-    var source = FakeSource(
+    let source = FakeSource(
       records.map { .record($0) } + [.action { throw Failure() }],
       generated: "2024-01-01T01:00:00Z")
-    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-    options.commitEvery = 1
-    #expect(throws: Failure.self) {
-      try Importer(connection: connection, options: options).run(from: &source)
-    }
+    #expect(throws: Failure.self) { try connection.load(source) { $0.commitEvery = 1 } }
     #expect(
       try connection.table(
         "select complete, seen, updated, withdrawn from quake.import order by id desc limit 1")
@@ -234,13 +209,7 @@ import Testing
   @Test func theMigrationWithdrawsDeletedEventsThatAreStored() throws {
     let database = try TestDatabase.empty()
     let connection = try database.connect()
-    let all = try Folder.migrations().map { try Migration(file: $0.name, contents: $0.bytes) }
-    func migrate(_ migrations: some Sequence<Migration>) throws {
-      _ = try Migrator(
-        connection: connection, migrations: Array(migrations), program: "tests"
-      ).migrate()
-    }
-    try migrate(all.prefix { $0.version < 13 })
+    try connection.migrate(upTo: 12)
     try connection.run(
       """
       insert into quake.quake (code, source, type, status, time, magnitude, as_of)
@@ -248,7 +217,7 @@ import Testing
         from (values ('us1', 'earthquake', 'reviewed'), ('us2', null, null), ('us3', null, 'Deleted'),
                      ('us4', 'Not_Existing', 'reviewed'), ('us5', 'earthquake', 'rejected')) e (code, type, status)
       """)
-    try migrate(all)
+    try connection.migrate()
     #expect(
       try connection.table("select code from quake.current_quake order by code") == ["us1", "us2"])
     #expect(
@@ -262,9 +231,7 @@ import Testing
         == [
           "insert|f", "update|t",
         ])
-    var source = FakeSource([live("us3")], generated: "2024-01-01T02:00:00Z")
-    let options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-    let back = try Importer(connection: connection, options: options).run(from: &source)
+    let back = try connection.load(FakeSource([live("us3")], hour: 2))
     #expect(back.restored == 1 && back.updated == 1)
     #expect(
       try connection.table("select code from quake.current_quake order by code")

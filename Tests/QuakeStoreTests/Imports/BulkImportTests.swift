@@ -7,7 +7,7 @@ import Testing
 
 /// A source that is not judged, is longer than a feed, or is committed in several transactions, is imported in
 /// batches. The result must be the same as that of a snapshot import.
-@Suite struct BulkImportTests {
+@Suite final class BulkImportTests: DatabaseSuite {
   /// How an import must take its way.
   private enum Reading {
     /// The source can be opened again, which the test does not expect: then `BegunAnew` is thrown.
@@ -22,30 +22,22 @@ import Testing
   private static let before = "2024-01-01T00:00:00Z"
   private static let now = "2024-01-02T00:00:00Z"
 
-  private func options(commitEvery: Int? = nil) -> ImportOptions {
-    var options = ImportOptions(
-      source: "catalogue", feed: "catalogue", program: "tests 1", author: "importer")
-    options.commitEvery = commitEvery
-    return options
-  }
-
   /// An event of more than a kilobyte: a few thousand are several batches.
   private func wide(_ code: String, magnitude: Double = 5, ids: String? = nil) -> EventRecord {
     EventRecord(
       code, magnitude: magnitude, place: String(repeating: "x", count: 1_000), ids: ids)
   }
 
+  @discardableResult
   private func load(
-    _ items: [FakeSource.Item], generated: String?, into connection: Connection,
+    _ items: [FakeSource.Item], generated: String?, into other: Connection? = nil,
     commitEvery: Int? = nil, helpers: [Connection] = [], reading: Reading = .reopenable
   ) throws -> ImportReport {
-    var source = FakeSource(items, generated: generated)
-    let options = options(commitEvery: commitEvery)
-    let report = try Importer(connection: connection, options: options, helpers: helpers)
-      .run(from: &source, reopen: reopen(reading))
-    #expect(
-      report.seen
-        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
+    let connection = other ?? connection
+    let report = try connection.load(
+      FakeSource(items, generated: generated), helpers: helpers,
+      reopen: reading == .once ? nil : { _, _, _ in throw BegunAnew() }
+    ) { $0.commitEvery = commitEvery }
     #expect(report.isComplete)
     // The import's row has the same counts.
     #expect(
@@ -57,10 +49,6 @@ import Testing
           "\(report.seen)|\(report.inserted)|\(report.updated)|\(report.unchanged)|\(report.rejected)|\(report.duplicate)|t"
         ])
     return report
-  }
-
-  private func reopen(_ reading: Reading) -> Importer.Reopen<FakeSource>? {
-    reading == .once ? nil : { _, _, _ in throw BegunAnew() }
   }
 
   /// Events, superseded rows among them, aliases and rejects, as far as they do not depend on the way.
@@ -113,7 +101,7 @@ import Testing
     let (old, new) = scene(seed, newOnes: 300...700)
     let whole = try TestDatabase()
     let connection = try whole.connect()
-    _ = try load(old, generated: Self.before, into: connection)
+    try load(old, generated: Self.before, into: connection)
     let expected = try load(new, generated: Self.now, into: connection, reading: .once)
     let contents = try contents(connection)
     #expect(expected.superseded > 0 && expected.updated > 0 && expected.duplicate > 0)
@@ -121,7 +109,7 @@ import Testing
     for (every, helpers) in ways {
       let database = try TestDatabase()
       let connection = try database.connect()
-      _ = try load(old, generated: Self.before, into: connection)
+      try load(old, generated: Self.before, into: connection)
       let report = try load(
         new, generated: Self.now, into: connection, commitEvery: every,
         helpers: try (0..<helpers).map { _ in try database.connect() })
@@ -181,10 +169,10 @@ import Testing
       let connection = try database.connect()
       // Into an empty store nothing is staged.
       let other = staged ? [FakeSource.Item.record(EventRecord("other"))] : []
-      _ = try load(isFirst ? other : old, generated: Self.before, into: connection)
+      try load(isFirst ? other : old, generated: Self.before, into: connection)
       // A newer snapshot without a scope, which does not tell which events are missing.
       if !isFirst, seed % 2 == 0 {
-        _ = try load(
+        try load(
           [.record(EventRecord("other", ids: ",other,n7,o160,"))],
           generated: "2024-01-03T00:00:00Z", into: connection)
       }
@@ -216,19 +204,16 @@ import Testing
   }
 
   @Test func aSourceThatRepeatsACodeChangesNothingWhenItIsImportedAgain() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
     // Longer than a feed, so that the records are in different batches, and only the last one counts.
     var items = (1...26_000).map { FakeSource.Item.record(EventRecord("n\($0)", ids: ",n\($0),")) }
     items.insert(.record(EventRecord("twice", magnitude: 6, ids: ",twice,")), at: 0)
     items.append(.record(EventRecord("twice", magnitude: 2, ids: ",twice,")))
-    _ = try load(items, generated: Self.now, into: connection)
+    try load(items, generated: Self.now)
     for magnitude in [2, 2, 3] as [Double] {
       items[items.count - 1] = .record(EventRecord("twice", magnitude: magnitude, ids: ",twice,"))
-      var source = FakeSource(items, generated: Self.now)
       var reasons: [String] = []
-      let report = try Importer(connection: connection, options: options()).run(
-        from: &source,
+      let report = try connection.load(
+        FakeSource(items, generated: Self.now),
         reopen: { reason, source, _ in
           reasons.append(reason)
           source = FakeSource(items, generated: Self.now)
@@ -241,11 +226,8 @@ import Testing
   }
 
   @Test func aBulkImportThatRejectsAMissingEventBeginsAnewAsASnapshot() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    _ = try load(
-      [.record(EventRecord("c1")), .record(EventRecord("c2"))], generated: Self.before,
-      into: connection)
+    try load(
+      [.record(EventRecord("c1")), .record(EventRecord("c2"))], generated: Self.before)
     try connection.run(
       """
       insert into quake.absence (code, feed, snapshots, since)
@@ -253,13 +235,10 @@ import Testing
       """)
     let reject = ImportReject(place: "record 1", reason: "It is odd.", raw: "", code: "c1")
     let items = [FakeSource.Item.reject(reject), .record(EventRecord("c3"))]
-    #expect(throws: BegunAnew.self) {
-      try load(items, generated: Self.now, into: connection)
-    }
-    var source = FakeSource(items, generated: Self.now)
+    #expect(throws: BegunAnew.self) { try load(items, generated: Self.now) }
     var reasons: [String] = []
-    let report = try Importer(connection: connection, options: options()).run(
-      from: &source,
+    let report = try connection.load(
+      FakeSource(items, generated: Self.now),
       reopen: { reason, source, options in
         reasons.append(reason)
         source = FakeSource(items, generated: Self.now)
@@ -286,8 +265,6 @@ import Testing
   }
 
   @Test func aLongBulkImportIsOneTransactionAndRepeatingItWritesNothing() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
     let records = (0..<26_000).map { number in
       EventRecord(
         "c\(number * 7919 % 26_000)",
@@ -297,7 +274,7 @@ import Testing
     // The last record of a code wins, even if the first was written long before.
     let last = EventRecord("c0", magnitude: 9, ids: ",c0,x0,")
     let report = try load(
-      items + [.reject(.numbered(1)), .record(last)], generated: Self.now, into: connection)
+      items + [.reject(.numbered(1)), .record(last)], generated: Self.now)
     #expect(report.inserted == 26_000 && report.rejected == 1)
     // A code that occurs again after more records than a feed has is not known as a duplicate.
     #expect(report.updated == 1 && report.duplicate == 0)
@@ -310,14 +287,14 @@ import Testing
     #expect(try connection.historyFaults() == [])
     let token = try connection.latestToken()
     let again = try load(
-      items.dropFirst() + [.record(last)], generated: Self.now, into: connection)
+      items.dropFirst() + [.record(last)], generated: Self.now)
     #expect(again.unchanged + again.duplicate == 26_000)
     #expect(try connection.latestToken() == token)
     // And with a few that differ.
     let changed = (0..<100).map { EventRecord("c\($0 * 260)", magnitude: 6) }
     let third = try load(
       records.dropFirst(100).map { .record($0) } + changed.map { .record($0) },
-      generated: "2024-01-03T00:00:00Z", into: connection)
+      generated: "2024-01-03T00:00:00Z")
     #expect(third.inserted == 0 && third.updated >= 100)
     #expect(
       try connection.ask("select count(*) from quake.quake where magnitude = 6") == "100")
@@ -325,16 +302,14 @@ import Testing
   }
 
   @Test func aBulkImportRestoresAndFreesEventsWithUnchangedContents() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
     let records = (0..<60).map { EventRecord("c\($0)", magnitude: 0, ids: ",c\($0),") }
     // c30 belongs to c0.
     let first = [EventRecord("c0", magnitude: 0, ids: ",c0,c30,")] + records[1...]
-    _ = try load(
+    try load(
       first.filter { $0.text(.code) != "c30" }.map { .record($0) } + [
         .record(EventRecord("c30", magnitude: 0, ids: ",c30,"))
-      ], generated: "2023-01-01T00:00:00Z", into: connection)
-    _ = try load([.record(first[0])], generated: Self.before, into: connection)
+      ], generated: "2023-01-01T00:00:00Z")
+    try load([.record(first[0])], generated: Self.before)
     for statement in [
       """
       insert into quake.absence (code, feed, snapshots, since, withdrawn_at) values
@@ -355,7 +330,7 @@ import Testing
         """) == ["c30", "c32"])
     // The first ten are staged, in any case.
     let report = try load(
-      records.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 10)
+      records.map { .record($0) }, generated: Self.now, commitEvery: 10)
     #expect(report.updated == 2 && report.unchanged == 58 && report.inserted == 0)
     #expect(report.restored == 2)
     #expect(try connection.ask("select place is null from quake.quake where code = 'c34'") == "t")
@@ -373,8 +348,6 @@ import Testing
   }
 
   @Test func aBulkImportKeepsEventsApartThatOthersClaim() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
     // More than a feed has, so that claims are resolved before the end.
     var records = (0..<20_000).map { EventRecord("a\($0)") } + (0..<3_000).map { wide("c\($0)") }
     // c0 claims c1200, which occurs later; c2500 claims c0; and c2990, in a batch with an event that is
@@ -383,7 +356,7 @@ import Testing
     records[22_500] = wide("c2500", ids: ",c2500,c0,y,")
     records[22_990] = wide("c2990", ids: ",c2990,c1200,c0,c2980,z,")
     records.append(wide("c5", magnitude: 7))
-    let report = try load(records.map { .record($0) }, generated: Self.now, into: connection)
+    let report = try load(records.map { .record($0) }, generated: Self.now)
     #expect(report.inserted == 23_000 && report.updated == 1 && report.superseded == 0)
     #expect(
       try connection.ask("select count(*) from quake.quake where superseded_by is not null") == "0")
@@ -394,14 +367,11 @@ import Testing
   }
 
   @Test func aBulkImportThatOnlyAddsInsertsAliasesAsSuperseded() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
-    _ = try load(
-      [.record(EventRecord("y", ids: ",y,x,"))], generated: Self.now, into: connection)
-    var source = FakeSource([.record(EventRecord("x", ids: ",x,"))], generated: Self.before)
-    var options = options()
-    options.policy = .store
-    _ = try Importer(connection: connection, options: options).run(from: &source)
+    try load(
+      [.record(EventRecord("y", ids: ",y,x,"))], generated: Self.now)
+    try connection.load(FakeSource([EventRecord("x", ids: ",x,")], generated: Self.before)) {
+      $0.policy = .store
+    }
     #expect(
       try connection.table("select code, superseded_by from quake.quake order by code")
         == ["x|y", "y|"])
@@ -410,22 +380,18 @@ import Testing
 
   @Test func aFailedBulkImportIsRolledBackOrKeepsItsCommits() throws {
     struct Broken: Error {}
-    let database = try TestDatabase()
-    let connection = try database.connect()
     let items =
       (0..<25_000).map { FakeSource.Item.record(EventRecord("c\($0)")) } + [
         .action { throw Broken() }
       ]
-    #expect(throws: Broken.self) {
-      try load(items, generated: Self.now, into: connection)
-    }
+    #expect(throws: Broken.self) { try load(items, generated: Self.now) }
     #expect(connection.isIdle)
     #expect(try connection.ask("select count(*) from quake.quake") == "0")
     #expect(try connection.ask("select count(*) from quake.import") == "0")
     let helper = try database.connect()
     #expect(throws: Broken.self) {
       try load(
-        items, generated: Self.now, into: connection, commitEvery: 1_000, helpers: [helper])
+        items, generated: Self.now, commitEvery: 1_000, helpers: [helper])
     }
     #expect(connection.isIdle && helper.isIdle)
     let stored = try #require(Int(try connection.ask("select count(*) from quake.quake") ?? ""))
@@ -437,16 +403,14 @@ import Testing
   /// The stored y has claimed x0 to x5, and z claims y. The transaction of z writes their rows, and so does that of their
   /// own records, over another connection.
   @Test func transactionsOfAnImportDoNotWaitForEachOther() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
     let xs = (0...5).map { "x\($0)" }
     func events(_ numbers: Range<Int>, _ magnitude: Double) -> [EventRecord] {
       numbers.map { EventRecord("e\($0)", magnitude: magnitude) }
     }
     let old = events(0..<50_000, 5) + xs.map { EventRecord($0) }
-    _ = try load(old.map { .record($0) }, generated: Self.before, into: connection)
+    try load(old.map { .record($0) }, generated: Self.before)
     let y = EventRecord("y", ids: ",y," + xs.joined(separator: ",") + ",")
-    _ = try load([.record(y)], generated: Self.before, into: connection)
+    try load([.record(y)], generated: Self.before)
     #expect(
       try connection.ask("select count(*) from quake.quake where superseded_by = 'y'") == "6")
     // What follows the first 20,000 events is written in batches, over each connection in turn. A batch has some thousand
@@ -458,7 +422,7 @@ import Testing
     }
     new += events(32_000..<50_000, 6)
     let report = try load(
-      new.map { .record($0) }, generated: Self.now, into: connection, commitEvery: 60_000,
+      new.map { .record($0) }, generated: Self.now, commitEvery: 60_000,
       helpers: [try database.connect()])
     #expect(report.seen == 50_007)
     #expect(
@@ -469,8 +433,6 @@ import Testing
   }
 
   @Test func aBulkImportMergesEventsThatAnotherSessionInserts() throws {
-    let database = try TestDatabase()
-    let connection = try database.connect()
     let other = try database.connect()
     let items = (0..<300).map { FakeSource.Item.record(EventRecord("c\($0)")) }
     let report = try load(
@@ -481,7 +443,7 @@ import Testing
             "insert into quake.quake (code, source, time, magnitude) values ('c150', 'usgs', now(), 1)"
           )
         }
-      ] + items[100...], generated: Self.now, into: connection, commitEvery: 50)
+      ] + items[100...], generated: Self.now, commitEvery: 50)
     #expect(report.inserted == 299 && report.updated == 1)
     #expect(try connection.ask("select magnitude from quake.quake where code = 'c150'") == "5")
     #expect(try connection.historyFaults() == [])

@@ -1,4 +1,6 @@
+import Postgres
 import QuakeModel
+import Testing
 
 @testable import QuakeImport
 
@@ -31,8 +33,16 @@ struct FakeSource: ImportSource {
     self.columns = columns
   }
 
-  init(_ records: [EventRecord], generated: String? = nil) {
-    self.init(records.map { .record($0) }, generated: generated)
+  init(
+    _ records: [EventRecord], generated: String? = nil, columns: [EventColumn] = EventColumn.feed
+  ) {
+    self.init(records.map { .record($0) }, generated: generated, columns: columns)
+  }
+
+  /// Records that were generated at an hour of 2024-01-01; nil: at an unknown time.
+  init(_ records: [EventRecord], hour: Int?, columns: [EventColumn] = EventColumn.feed) {
+    self.init(
+      records, generated: hour.map { "2024-01-01T0\($0):00:00Z" }, columns: columns)
   }
 
   mutating func next(into record: inout EventRecord) throws -> ImportItem? {
@@ -47,6 +57,45 @@ struct FakeSource: ImportSource {
       }
     }
     return nil
+  }
+}
+
+extension Connection {
+  /// Imports what a source has, and checks that the counts of the report add up.
+  @discardableResult
+  func load(
+    _ source: FakeSource, helpers: [Connection] = [],
+    _ change: (inout ImportOptions) -> Void = { _ in }
+  ) throws -> ImportReport {
+    try load(source, helpers: helpers, reopen: nil, change)
+  }
+
+  /// The same, of a source that can be opened again.
+  @discardableResult
+  func load(
+    _ source: FakeSource, helpers: [Connection] = [], reopen: Importer.Reopen<FakeSource>?,
+    _ change: (inout ImportOptions) -> Void = { _ in }
+  ) throws -> ImportReport {
+    try load(source, helpers: helpers, by: { try $0.run(from: &$1, reopen: reopen) }, change)
+  }
+
+  /// The same, by a call with other parameters.
+  @discardableResult
+  func load(
+    _ source: FakeSource, helpers: [Connection] = [],
+    by call: (Importer, inout FakeSource) throws -> ImportReport,
+    _ change: (inout ImportOptions) -> Void = { _ in }
+  ) throws -> ImportReport {
+    var source = source
+    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
+    change(&options)
+    let report = try call(
+      Importer(connection: self, options: options, helpers: helpers), &source)
+    let counted =
+      report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate
+    #expect(report.quarantine != nil || report.seen == counted)
+    #expect(report.stale <= report.unchanged)
+    return report
   }
 }
 

@@ -6,21 +6,13 @@ import Testing
 @testable import QuakeImport
 
 /// Random snapshots, compared with a model of their meaning.
-@Suite struct IdentityModelTests {
+@Suite final class IdentityModelTests: DatabaseSuite {
   /// Thrown where an import begins anew.
   private struct BegunAnew: Error {}
 
   private static let rounds = Tools.isSoak ? 25 : 3
   private static let snapshots = 10
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
-
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
 
   /// - Parameter number: The number of the snapshot; nil: its age is unknown.
   private func apply(

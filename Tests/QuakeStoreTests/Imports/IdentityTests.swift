@@ -6,25 +6,12 @@ import Testing
 @testable import QuakeImport
 
 /// Each earthquake has one preferred row, although its preferred id changes.
-@Suite struct IdentityTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class IdentityTests: DatabaseSuite {
+  @discardableResult
   private func apply(
     _ records: EventRecord..., hour: Int?, columns: [EventColumn] = EventColumn.feed
   ) throws -> ImportReport {
-    var source = FakeSource(
-      records.map { .record($0) },
-      generated: hour.map { "2024-01-01T\($0 < 10 ? "0" : "")\($0):00:00Z" }, columns: columns)
-    return try Importer(
-      connection: connection,
-      options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-    ).run(from: &source)
+    try connection.load(FakeSource(records, hour: hour, columns: columns))
   }
 
   private func rows() throws -> [String] {
@@ -37,7 +24,7 @@ import Testing
   }
 
   @Test func anIdentityFollowsTheNewPreferredIDOnce() throws {
-    _ = try apply(EventRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
+    try apply(EventRecord("ak1", magnitude: 6.7, ids: ",ak1,"), hour: 1)
     let report = try apply(EventRecord("us1", magnitude: 6.2, ids: ",us1,ak1,pt9,"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 1)
     #expect(try rows() == ["ak1|us1", "us1|-"])
@@ -63,7 +50,7 @@ import Testing
   }
 
   @Test func marksOfPersonsFollowThePreferredIDAndReturn() throws {
-    _ = try apply(EventRecord("a", ids: ",a,b,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,b,"), hour: 1)
     try connection.run("update quake.quake set validated = true, withdrawn_at = '2024-01-01Z'")
     let report = try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 1)
@@ -77,35 +64,35 @@ import Testing
     #expect(try connection.ask("select count(*) from quake.change_transaction") == "3")
     #expect(try apply(EventRecord("b", ids: ",a,b,"), hour: 3).token == nil)
     // A third id, and then marks that a person removes.
-    _ = try apply(EventRecord("c", ids: ",a,b,c,"), hour: 4)
+    try apply(EventRecord("c", ids: ",a,b,c,"), hour: 4)
     #expect(try marks() == ["a|t|t|c", "b|t|t|c", "c|t|t|-"])
     try connection.run(
       "update quake.quake set validated = false, withdrawn_at = null where code = 'c'")
-    _ = try apply(EventRecord("a", ids: ",a,b,c,"), hour: 5)
+    try apply(EventRecord("a", ids: ",a,b,c,"), hour: 5)
     #expect(try marks() == ["a|f|f|-", "b|t|t|a", "c|f|f|a"])
     #expect(try connection.historyFaults() == [])
   }
 
   @Test func marksOfBothEventsThatTurnOutToBeOneAreKept() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
     try connection.run("update quake.quake set validated = true where code = 'b'")
-    _ = try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
+    try apply(EventRecord("b", ids: ",a,b,"), hour: 2)
     #expect(try marks() == ["a|f|f|b", "b|t|f|-"])
     // After a split each event has the marks that it had.
-    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 3)
+    try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 3)
     #expect(try marks() == ["a|f|f|-", "b|t|f|-"])
   }
 
   @Test func aSuccessorSetByAPersonFollowsThePreferredID() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("x", ids: ",x,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,"), EventRecord("x", ids: ",x,"), hour: 1)
     try connection.run("update quake.quake set superseded_by = 'x' where code = 'a'")
-    _ = try apply(EventRecord("b", ids: ",a,b,"), EventRecord("x", ids: ",x,"), hour: 2)
+    try apply(EventRecord("b", ids: ",a,b,"), EventRecord("x", ids: ",x,"), hour: 2)
     #expect(try marks() == ["a|f|f|x", "b|f|f|x", "x|f|f|-"])
     #expect(try found("a", "b") == ["x", "x"])
   }
 
   @Test func anImportLetsNoTwoRowsSupersedeEachOther() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
     try connection.run("update quake.quake set superseded_by = 'b' where code = 'a'")
     #expect(try apply(EventRecord("a", magnitude: 6, ids: ",a,b,"), hour: 2).superseded == 0)
     #expect(try rows() == ["a|b", "b|-"])
@@ -120,7 +107,7 @@ import Testing
   }
 
   @Test func theStateSetByImportsDoesNotFollowThePreferredID() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,"), hour: 1)
     // As an import withdraws it.
     try connection.run(
       "update quake.quake set withdrawn_at = '2024-01-01T02:00:00Z'",
@@ -128,12 +115,12 @@ import Testing
       insert into quake.absence (code, feed, snapshots, since, withdrawn_at)
       values ('a', 'f', 3, '2024-01-01T01:30:00Z', '2024-01-01T02:00:00Z')
       """)
-    _ = try apply(EventRecord("b", ids: ",a,b,"), hour: 3)
+    try apply(EventRecord("b", ids: ",a,b,"), hour: 3)
     #expect(try marks() == ["a|f|t|b", "b|f|f|-"])
   }
 
   @Test func claimsOfAnotherSourceDoNotAffectAnIdentity() throws {
-    _ = try apply(EventRecord("a", ids: ",a,at1,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,at1,"), hour: 1)
     let report = try apply(
       EventRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 2)
     #expect(report.inserted == 1 && report.superseded == 0)
@@ -143,60 +130,33 @@ import Testing
       try apply(EventRecord("mine:1", ids: ",mine:1,a,at1,", source: "mine"), hour: 3).token == nil)
   }
 
-  @Test func identitiesDoNotDependOnTheOrderOfImports() throws {
-    func columns() throws -> [String] {
-      try connection.table(
-        """
-        select code, magnitude, superseded_by, ids from quake.quake order by code
-        """) + connection.table("select id, code from quake.quake_alias order by id")
-    }
-    let first = EventRecord("ak1", magnitude: 6.7, ids: ",ak1,")
-    let second = EventRecord("us1", magnitude: 6.2, ids: ",us1,ak1,")
-    _ = try apply(first, EventRecord("x", magnitude: 1), hour: 1)
-    _ = try apply(second, EventRecord("x", magnitude: 2), hour: 2)
-    let right = try columns()
-    try connection.execute("truncate quake.quake, quake.quake_alias")
-    _ = try apply(second, EventRecord("x", magnitude: 2), hour: 2)
-    let late = try apply(first, EventRecord("x", magnitude: 1), hour: 1)
-    #expect(late.stale == 1 && late.superseded == 1)
-    #expect(try columns() == right)
-  }
-
   @Test func noIdentityIsGuessedForAFileWithoutIDs() throws {
     let columns: [EventColumn] = [.code, .source, .time, .magnitude]
-    _ = try apply(EventRecord("a"), hour: 1, columns: columns)
-    _ = try apply(EventRecord("b"), hour: 2, columns: columns)
+    try apply(EventRecord("a"), hour: 1, columns: columns)
+    try apply(EventRecord("b"), hour: 2, columns: columns)
     #expect(try rows() == ["a|-", "b|-"])
     // But aliases stay known: a file of unknown age does not lead to a second preferred row.
-    _ = try apply(EventRecord("d", ids: ",d,c,"), hour: 3)
+    try apply(EventRecord("d", ids: ",d,c,"), hour: 3)
     let report = try apply(EventRecord("c"), hour: nil, columns: columns)
     #expect(report.superseded == 1)
     #expect(try rows() == ["a|-", "b|-", "c|d", "d|-"])
   }
 
   @Test func aSplitUndoesAnIdentityOfUnknownAge() throws {
-    _ = try apply(EventRecord("a", ids: ",a,"), hour: nil)
-    _ = try apply(EventRecord("b", ids: ",b,a,"), hour: nil)
+    try apply(EventRecord("a", ids: ",a,"), hour: nil)
+    try apply(EventRecord("b", ids: ",b,a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
     // An old file does not lead to a second preferred row.
-    _ = try apply(EventRecord("a", ids: ",a,"), hour: nil)
+    try apply(EventRecord("a", ids: ",a,"), hour: nil)
     #expect(try rows() == ["a|b", "b|-"])
-    _ = try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
+    try apply(EventRecord("a", ids: ",a,"), EventRecord("b", ids: ",b,"), hour: 1)
     #expect(try rows() == ["a|-", "b|-"])
   }
 
   @Test func identitiesOfManyNewEventsAreResolvedAtOnce() throws {
-    _ = try apply(EventRecord("b", ids: ",b,new1,"), hour: 2)
-    func catalogue(_ hour: Int) throws {
-      var records = (2...20_500).map { EventRecord("new\($0)", ids: ",new\($0),") }
-      records.append(EventRecord("new1", ids: ",new1,"))
-      var source = FakeSource(records, generated: "2024-01-01T0\(hour):00:00Z")
-      _ = try Importer(
-        connection: connection,
-        options: ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-      ).run(from: &source)
-    }
-    try catalogue(1)
+    try apply(EventRecord("b", ids: ",b,new1,"), hour: 2)
+    let records = (Array(2...20_500) + [1]).map { EventRecord("new\($0)", ids: ",new\($0),") }
+    try connection.load(FakeSource(records, hour: 1))
     #expect(try found("new1") == ["b"])
     #expect(
       try connection.table("select code from quake.current_quake where code in ('b', 'new1')")
@@ -208,10 +168,9 @@ import Testing
     func apply(_ magnitude: Double, _ minute: Int64) throws -> ImportReport {
       let event = EventRecord("a", magnitude: magnitude)
       let generated = Timestamp(microseconds: 1_700_100_000_000_000 + minute * 60_000_000)
-      var source = FakeSource([event], generated: generated.description)
-      var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-      options.scope = scope
-      return try Importer(connection: connection, options: options).run(from: &source)
+      return try connection.load(FakeSource([event], generated: generated.description)) {
+        $0.scope = scope
+      }
     }
     #expect(try apply(1, 1).inserted == 1)
     #expect(try apply(1, 3).unchanged == 1)

@@ -5,22 +5,8 @@ import Testing
 
 @testable import QuakeImport
 
-@Suite struct ImporterFailureTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class ImporterFailureTests: DatabaseSuite {
   private struct Interruption: Error {}
-
-  private func options(commitEvery: Int? = nil) -> ImportOptions {
-    var options = ImportOptions(source: "-", feed: "feed", program: "tests", author: "importer")
-    options.commitEvery = commitEvery
-    return options
-  }
 
   private func nothing(_ other: Connection) throws -> Bool {
     try other.ask(
@@ -33,22 +19,17 @@ import Testing
 
   @Test func anImportWhoseSourceFailsIsRolledBack() throws {
     for before in [0, 1, 5_000] {
-      var source = FakeSource(
+      let source = FakeSource(
         (0..<before).map { .record(EventRecord("t\($0)")) } + [.action { throw Interruption() }])
-      #expect(throws: Interruption.self) {
-        try Importer(connection: connection, options: options()).run(from: &source)
-      }
+      #expect(throws: Interruption.self) { try connection.load(source) }
       #expect(try nothing(connection))
     }
-    var source = FakeSource([EventRecord("a")])
-    #expect(
-      try Importer(connection: connection, options: options()).run(from: &source).inserted == 1)
+    #expect(try connection.load(FakeSource([EventRecord("a")])).inserted == 1)
   }
 
   @Test func anImportThatTheDatabaseRefusesIsRolledBack() throws {
-    var source = FakeSource([EventRecord("a"), EventRecord("b", magnitude: 99)])
     let error = try #require(throws: PostgresError.self) {
-      try Importer(connection: connection, options: options()).run(from: &source)
+      try connection.load(FakeSource([EventRecord("a"), EventRecord("b", magnitude: 99)]))
     }
     #expect(error.constraint == "quake_magnitude_range")
     #expect(try nothing(connection))
@@ -63,9 +44,8 @@ import Testing
     }
     var items: [FakeSource.Item] = (0..<4_000).map { .record(EventRecord("k\($0)")) }
     items.insert(.action(kill), at: 2_000)
-    var source = FakeSource(items)
     let error = try #require(throws: PostgresError.self) {
-      try Importer(connection: connection, options: options()).run(from: &source)
+      try connection.load(FakeSource(items))
     }
     #expect(error.kind == .connection)
     #expect(error.isConnectionLoss)
@@ -74,20 +54,16 @@ import Testing
 
   @Test func anInterruptedImportKeepsItsBatchesAndCanBeRepeated() throws {
     let records = (0..<25).map { EventRecord("b\($0)") }
-    var broken = FakeSource(
+    let broken = FakeSource(
       records[..<17].map { .record($0) } + [.action { throw Interruption() }])
-    #expect(throws: Interruption.self) {
-      try Importer(connection: connection, options: options(commitEvery: 5)).run(from: &broken)
-    }
+    #expect(throws: Interruption.self) { try connection.load(broken) { $0.commitEvery = 5 } }
     // Two records of the fourth batch had been read.
     #expect(try connection.ask("select count(*) from quake.quake") == "15")
     let token = try connection.latestToken()
     #expect(
       try connection.table("select seen, inserted, complete, token from quake.import")
         == ["15|15|f|\(token.number)"])
-    var whole = FakeSource(records)
-    let report = try Importer(connection: connection, options: options(commitEvery: 5))
-      .run(from: &whole)
+    let report = try connection.load(FakeSource(records)) { $0.commitEvery = 5 }
     #expect(report.seen == 25 && report.inserted == 10 && report.unchanged == 15)
     #expect(report.isComplete)
     #expect(report.token == (try connection.latestToken()))
@@ -106,14 +82,18 @@ import Testing
   }
 
   @Test func anImportCanBeStoppedBetweenTwoBatches() throws {
-    var source = FakeSource((0..<25).map { EventRecord("s\($0)") })
     var asked = 0
-    let report = try Importer(connection: connection, options: options(commitEvery: 10)).run(
-      from: &source,
-      shouldStop: {
-        asked += 1
-        return asked == 2
-      })
+    let report = try connection.load(
+      FakeSource((0..<25).map { EventRecord("s\($0)") }),
+      by: {
+        try $0.run(
+          from: &$1,
+          shouldStop: {
+            asked += 1
+            return asked == 2
+          })
+      }
+    ) { $0.commitEvery = 10 }
     #expect(!report.isComplete)
     #expect(report.inserted == 20)
     #expect(
@@ -130,11 +110,7 @@ import Testing
         var records = (0..<2_000).map { EventRecord("x\($0)", magnitude: Double(round)) }
         // In opposite orders.
         if thread % 2 == 1 { records.reverse() }
-        var source = FakeSource(records)
-        let report = try Importer(
-          connection: connection,
-          options: ImportOptions(source: "-", feed: "f", program: "tests", author: "\(thread)")
-        ).run(from: &source)
+        let report = try connection.load(FakeSource(records))
         inserted.add(Int(report.inserted))
         updated.add(Int(report.updated))
       }
@@ -159,11 +135,7 @@ import Testing
     let updated = Tally()
     let thread = BackgroundThread {
       let connection = try database.connect(applicationName: "late")
-      var source = FakeSource([EventRecord("a", magnitude: 1)], generated: "2024-01-01T00:00:00Z")
-      let report = try Importer(
-        connection: connection,
-        options: ImportOptions(source: "-", feed: "f", program: "tests", author: "late")
-      ).run(from: &source)
+      let report = try connection.load(FakeSource([EventRecord("a", magnitude: 1)], hour: 0))
       updated.add(Int(report.updated + report.inserted))
       #expect(report.unchanged == 1)
     }

@@ -7,35 +7,12 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeImport
 
-@Suite struct ImporterTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
-  private func options(_ change: (inout ImportOptions) -> Void = { _ in }) -> ImportOptions {
-    var options = ImportOptions(
-      source: "https://example.org/feed", feed: "all_hour", program: "tests 1", author: "importer")
-    change(&options)
-    return options
-  }
-
+@Suite final class ImporterTests: DatabaseSuite {
   @discardableResult
   private func load(
-    _ source: FakeSource, over other: Connection? = nil,
-    _ change: (inout ImportOptions) -> Void = { _ in }
+    _ source: FakeSource, _ change: (inout ImportOptions) -> Void = { _ in }
   ) throws -> ImportReport {
-    var source = source
-    let report = try Importer(connection: other ?? connection, options: options(change))
-      .run(from: &source)
-    #expect(
-      report.seen
-        == report.inserted + report.updated + report.unchanged + report.rejected + report.duplicate)
-    #expect(report.stale <= report.unchanged)
-    return report
+    try connection.load(source, change)
   }
 
   private func counts(_ report: ImportReport) -> [Int64] {
@@ -394,6 +371,7 @@ import Testing
     let report = try load(
       FakeSource([EventRecord("a"), EventRecord("b")], generated: "2024-01-01T00:00:00Z")
     ) {
+      $0.source = "https://example.org/feed"
       $0.httpStatus = 200
       $0.etag = "\"e\""
       $0.lastModified = "Mon, 01 Jan 2024 00:00:00 GMT"
@@ -410,14 +388,14 @@ import Testing
           from quake.import
         """) == [
           """
-          \(try #require(report.id))|https://example.org/feed|all_hour|fake|200|"e"|\
+          \(try #require(report.id))|https://example.org/feed|f|fake|200|"e"|\
           Mon, 01 Jan 2024 00:00:00 GMT|2024-01-01 00:00:00|200|t|tests 1|\(token.number)|t|t|t
           """
         ])
     #expect(
       try connection.table(
         "select author, context, import_id, inserted from quake.change_transaction")
-        == ["importer|all_hour|\(try #require(report.id))|2"])
+        == ["a|f|\(try #require(report.id))|2"])
     // The settings of an import must not outlast it.
     try connection.insertQuakes("later")
     #expect(

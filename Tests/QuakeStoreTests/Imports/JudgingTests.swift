@@ -8,15 +8,7 @@ import Testing
 @testable import QuakeImport
 
 /// Snapshots of a feed of all events of a day, one after the other, good and bad.
-@Suite struct JudgingTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class JudgingTests: DatabaseSuite {
   private static let day = FeedScope(name: "all_day", source: "usgs", window: 86_400)
   /// Noon; events are placed before it.
   private static let noon = Timestamp(microseconds: 1_700_049_600_000_000)
@@ -35,30 +27,22 @@ import Testing
 
   private var lacking10: [EventRecord] { events((1...60).filter { $0 != 10 }) }
 
-  /// The options of a snapshot of the feed that is judged.
-  private static var judged: ImportOptions {
-    var options = ImportOptions(
-      source: "https://example.org/all_day", feed: "all_day", program: "tests 1", author: "judge")
-    options.limits = SnapshotLimits()
-    options.scope = day
-    return options
-  }
-
   /// Imports events as a snapshot generated `minutes` after noon.
   @discardableResult
   private func apply(
     _ events: [EventRecord], at minutes: Int64, rejects: [ImportReject] = [],
     scope: FeedScope = day, _ change: (inout SnapshotLimits) -> Void = { _ in }
   ) throws -> ImportReport {
-    var options = Self.judged
-    var limits = SnapshotLimits()
-    change(&limits)
-    options.limits = limits
-    options.scope = scope
-    var source = FakeSource(
+    let source = FakeSource(
       events.map { .record($0) } + rejects.map { .reject($0) },
       generated: Self.time(minutes).description)
-    return try Importer(connection: connection, options: options).run(from: &source)
+    var limits = SnapshotLimits()
+    change(&limits)
+    return try connection.load(source) {
+      $0.feed = "all_day"
+      $0.limits = limits
+      $0.scope = scope
+    }
   }
 
   private func events(_ numbers: some Sequence<Int>) -> [EventRecord] {
@@ -161,14 +145,19 @@ import Testing
     let half = events((1...60).filter { $0 % 2 == 0 })
     let first = try #require(try apply(half, at: 5).id)
     try expectSetAside(.massLoss) { try apply(half, at: 6) }
-    var options = Self.judged
-    options.limits = nil
-    var source = FakeSource(half, generated: Self.time(5).description)
-    _ = try Importer(connection: connection, options: options).run(
-      from: &source,
-      beforeCommit: {
-        try Quarantine(connection: connection).decide(on: first, appliedBy: $0.id)
-      })
+    try connection.load(
+      FakeSource(half, generated: Self.time(5).description),
+      by: {
+        try $0.run(
+          from: &$1,
+          beforeCommit: {
+            try Quarantine(connection: connection).decide(on: first, appliedBy: $0.id)
+          })
+      }
+    ) {
+      $0.feed = "all_day"
+      $0.scope = Self.day
+    }
     #expect(try withdrawn().isEmpty)
     #expect(try apply(half, at: 7).quarantine == nil)
     // But not more events than that.
@@ -360,27 +349,25 @@ import Testing
 
   // MARK: - Quarantine
 
-  @Test func aBadSnapshotOfAServerWithoutValidatorsIsStoredOnce() throws {
-    let options = Self.judged
-    var ids: [Int64?] = []
-    for body in ["bad", "bad", "odd", "bad", "", ""] {
-      var source = FakeSource([EventRecord](), generated: Self.time(0).description)
-      source.body = body
-      ids.append(try Importer(connection: connection, options: options).run(from: &source).id)
-    }
-    #expect(ids[0] == ids[1] && ids[4] == ids[5] && Set(ids).count == 4)
-    #expect(try connection.table("select count(*) from quake.import_body") == ["3"])
-  }
-
+  /// The server's validators tell, or without them the body.
   @Test func aBadSnapshotThatIsRepeatedIsStoredOnce() throws {
-    var options = Self.judged
-    var ids: [Int64?] = []
-    for etag in ["a", "a", "b", "a"] {
-      options.etag = etag
-      var source = FakeSource([EventRecord](), generated: Self.time(0).description)
-      ids.append(try Importer(connection: connection, options: options).run(from: &source).id)
+    func ids(_ snapshots: [(etag: String?, body: String)]) throws -> [Int64?] {
+      try snapshots.map { etag, body in
+        var source = FakeSource([EventRecord](), generated: Self.time(0).description)
+        source.body = body
+        return try connection.load(source) {
+          $0.feed = "all_day"
+          $0.limits = SnapshotLimits()
+          $0.scope = Self.day
+          $0.etag = etag
+        }.id
+      }
     }
-    #expect(ids[0] == ids[1] && ids[1] != ids[2] && ids[2] != ids[3])
-    #expect(try connection.table("select count(*) from quake.import") == ["3"])
+    let tagged = try ids(["a", "a", "b", "a"].map { ($0, "") })
+    #expect(tagged[0] == tagged[1] && Set(tagged).count == 3)
+    let plain = try ids(["bad", "bad", "odd", "bad", "", ""].map { (nil, $0) })
+    #expect(plain[0] == plain[1] && plain[4] == plain[5] && Set(plain).count == 4)
+    #expect(try connection.table("select count(*) from quake.import") == ["7"])
+    #expect(try connection.table("select count(*) from quake.import_body") == ["3"])
   }
 }

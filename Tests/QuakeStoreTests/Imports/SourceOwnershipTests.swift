@@ -6,13 +6,9 @@ import Testing
 @testable import QuakeImport
 
 /// A code belongs to the source that stored it.
-@Suite struct SourceOwnershipTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+@Suite final class SourceOwnershipTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try connection.run(
       """
       insert into quake.quake (code, source, time, magnitude, place, as_of)
@@ -26,15 +22,12 @@ import Testing
     inferred: Set<EventColumn> = [], policy: MergePolicy = .incoming, commitEvery: Int? = nil,
     isReopenable: Bool = false
   ) throws -> ImportReport {
-    var source = FakeSource(
-      records.map { .record($0) }, generated: hour.map { "2024-01-01T0\($0):00:00Z" },
-      columns: columns)
+    var source = FakeSource(records, hour: hour, columns: columns)
     source.inferredColumns = inferred
-    var options = ImportOptions(source: "-", feed: "f", program: "tests 1", author: "a")
-    options.policy = policy
-    options.commitEvery = commitEvery
-    return try Importer(connection: connection, options: options).run(
-      from: &source, reopen: isReopenable ? { _, _, _ in } : nil)
+    return try connection.load(source, reopen: isReopenable ? { _, _, _ in } : nil) {
+      $0.policy = policy
+      $0.commitEvery = commitEvery
+    }
   }
 
   private func stored() throws -> [String] {

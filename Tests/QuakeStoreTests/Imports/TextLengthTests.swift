@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeHistory
 @testable import QuakeSchema
 
-@Suite struct TextLengthTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class TextLengthTests: DatabaseSuite {
   private static let short = 1024
   private static let long = 65_536
   private static let longColumns = ["place", "title", "url", "detail", "ids", "sources", "types"]
@@ -96,20 +88,30 @@ import Testing
       "update quake.quake set felt = 1")
   }
 
+  /// Reads to the end; the most long texts that a page has.
+  private func most(
+    _ readPage: ((Change) throws -> Void) throws -> Bool
+  ) throws -> Int {
+    var most = 0
+    var isAtEnd = false
+    while !isAtEnd {
+      var inPage = 0
+      isAtEnd = try readPage { if $0.new?.text(.place)?.utf8.count == Self.long { inPage += 1 } }
+      most = max(most, inPage)
+    }
+    return most
+  }
+
   @Test func theBytesOfAPageOfTheHistoryAreBounded() throws {
     try storeLongTexts(40)
     let expected = try connection.historyLines()
     var reader = try HistoryReader(connection: connection, after: ChangeToken.beginning)
     var lines = 0
-    var largest = 0
-    while true {
-      var inPage = 0
-      let isAtEnd = try reader.readPage { change in
+    let largest = try most { count in
+      try reader.readPage {
         lines += 1
-        if change.new?.text(.place)?.utf8.count == Self.long { inPage += 1 }
+        try count($0)
       }
-      largest = max(largest, inPage)
-      if isAtEnd { break }
     }
     #expect(lines == expected.count && lines == 120)
     #expect(largest > 0 && largest <= 10)
@@ -136,15 +138,11 @@ import Testing
       request.filter.codes = codes
       var reader = try HistoryQueryReader(request, over: connection)
       var seen: Set<String> = []
-      var largest = 0
-      while true {
-        var inPage = 0
-        let isAtEnd = try reader.readPage { change in
-          seen.insert("\(change.transaction.token) \(change.position)")
-          if change.new?.text(.place)?.utf8.count == Self.long { inPage += 1 }
+      let largest = try most { count in
+        try reader.readPage {
+          seen.insert("\($0.transaction.token) \($0.position)")
+          try count($0)
         }
-        largest = max(largest, inPage)
-        if isAtEnd { break }
       }
       #expect(seen.count == 120)
       #expect(largest > 0 && largest <= 10)

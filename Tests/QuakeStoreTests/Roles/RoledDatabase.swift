@@ -33,9 +33,7 @@ final class RoledDatabase {
   func connect(as role: Role) throws -> Connection { try connect(as: names.name(role)) }
 
   func connect(as role: String) throws -> Connection {
-    try Connection(
-      ConnectionSettings(
-        database.conninfo + " user=\(role) connect_timeout=180", applicationName: role))
+    try database.connect(as: role)
   }
 
   /// A role that is not one of Quake's.

@@ -1,4 +1,3 @@
-import Glibc
 import Postgres
 import QuakeModel
 import TestSupport
@@ -15,18 +14,27 @@ import Testing
     connection = try database.connect(applicationName: "migrator")
   }
 
-  private func migrator(
-    _ count: Int, _ patience: LockPatience, over connection: Connection? = nil
-  ) throws -> Migrator {
-    let scripts = [
+  private func migrator(_ count: Int, _ patience: LockPatience) throws -> Migrator {
+    try Migrator(
+      connection: connection, migrations: Self.migrations(count), program: "tests",
+      patience: patience)
+  }
+
+  private static func migrations(_ count: Int) throws -> [Migration] {
+    try [
       "create table public.a (b integer);", "alter table public.a add column c integer;",
-    ]
-    let migrations = try scripts.prefix(count).enumerated().map { index, script in
+    ].prefix(count).enumerated().map { index, script in
       try Migration(file: "000\(index + 1)_m\(index).sql", contents: Array(script.utf8))
     }
-    return try Migrator(
-      connection: connection ?? self.connection, migrations: migrations, program: "tests",
-      patience: patience)
+  }
+
+  /// A session that holds a lock that the second migration needs.
+  private func reader() throws -> Connection {
+    _ = try migrator(1, LockPatience()).migrate()
+    let reader = try database.connect()
+    try reader.begin()
+    try reader.run("select * from public.a")
+    return reader
   }
 
   @Test func migrationsDoNotWaitForLocksOfARoleThatMayOnlyConnect() throws {
@@ -37,10 +45,7 @@ import Testing
   }
 
   @Test func migrationsWaitForLocksForAWhileAndAreRefusedThen() throws {
-    _ = try migrator(1, LockPatience()).migrate()
-    let reader = try database.connect()
-    try reader.begin()
-    try reader.run("select * from public.a")
+    let reader = try reader()
     let patience = LockPatience(
       timeout: .milliseconds(100), total: .milliseconds(500), lastWait: { "It waited for Godot." })
     let error = try #require(throws: StoreError.self) {
@@ -57,22 +62,15 @@ import Testing
   }
 
   @Test func migrationsKeepNobodyWaitingBehindThemWhileTheyRetry() throws {
-    _ = try migrator(1, LockPatience()).migrate()
-    let reader = try database.connect()
-    try reader.begin()
-    try reader.run("select * from public.a")
+    let reader = try reader()
     let (database, holder) = (database, reader.serverProcessID)
     try BackgroundThread.run(2) { number in
       if number == 0 {
         let connection = try database.connect(applicationName: "waits")
         let patience = LockPatience(timeout: .seconds(1), total: ToolProcess.patience * 3)
-        let migrations = try [
-          "create table public.a (b integer);", "alter table public.a add column c integer;",
-        ].enumerated().map { index, script in
-          try Migration(file: "000\(index + 1)_m\(index).sql", contents: Array(script.utf8))
-        }
         let migrator = try Migrator(
-          connection: connection, migrations: migrations, program: "tests", patience: patience)
+          connection: connection, migrations: Self.migrations(2), program: "tests",
+          patience: patience)
         #expect(try migrator.migrate().count == 1)
       } else {
         let other = try database.connect()
@@ -87,17 +85,12 @@ import Testing
   }
 
   @Test func migrationsWaitForLocksUntilTheyAreToldToStop() throws {
-    _ = try migrator(1, LockPatience()).migrate()
-    let reader = try database.connect()
-    try reader.begin()
-    try reader.run("select * from public.a")
-    var ends: [Int32] = [0, 0]
-    #expect(pipe(&ends) == 0)
-    defer { for end in ends { close(end) } }
-    var byte: UInt8 = 1
-    #expect(write(ends[1], &byte, 1) == 1)
+    let reader = try reader()
+    defer { withExtendedLifetime(reader) {} }
+    let wake = try Wake()
+    wake.trigger()
     let patience = LockPatience(
-      timeout: .milliseconds(100), total: ToolProcess.patience, wake: ends[0])
+      timeout: .milliseconds(100), total: ToolProcess.patience, wake: wake.descriptor)
     let error = try #require(throws: PostgresError.self) {
       _ = try migrator(2, patience).migrate()
     }

@@ -6,13 +6,9 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct OwnColumnsTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+@Suite final class OwnColumnsTests: DatabaseSuite {
+  override init() throws {
+    try super.init()
     try connection.insertQuakes("before")
     try connection.run(
       """

@@ -14,15 +14,8 @@ import Testing
 ///
 /// To write both anew after adding a migration: `QUAKE_WRITE_SCHEMA=1 swift test --filter SchemaDump`
 /// (`make schema`), then look at what `git diff` says.
-@Suite struct SchemaDumpTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class SchemaDumpTests: DatabaseSuite {
   private let isWriting = getenv("QUAKE_WRITE_SCHEMA") != nil
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
 
   private func dump(_ options: [String] = ["--schema-only"]) throws -> String {
     let program = try TestServer.shared.server.binDirectory + "/pg_dump"
@@ -63,7 +56,7 @@ import Testing
 
         """ + actual, to: "schema.sql")
     }
-    let expected = normalised(String(decoding: try Folder.read("schema.sql"), as: UTF8.self))
+    let expected = normalised(try Folder.read("schema.sql"))
     #expect(expected.contains("CREATE TABLE quake.quake ("))
     guard actual != expected else { return }
     let expectedLines = expected.split(separator: "\n")
@@ -95,7 +88,7 @@ import Testing
         """ + actual, to: "listing.txt")
     }
     let file = SchemaListing(
-      text: String(decoding: try Folder.read("listing.txt"), as: UTF8.self)
+      text: try Folder.read("listing.txt")
     ).text
     #expect(file.contains("column url of table quake.feed\ttype: text\t"))
     #expect(
@@ -145,7 +138,7 @@ import Testing
 
   /// The functions and views write the columns out. A new column has to be in all of them.
   @Test func functionsAndViewsRepeatTheProgramsColumnsWithoutAGapAndInItsOrder() throws {
-    let schema = String(decoding: try Folder.read("schema.sql"), as: UTF8.self)
+    let schema = try Folder.read("schema.sql")
     let all = EventColumn.allCases.map(\.name)
     var whole = 0
     for list in schema.matches(of: /(?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+){20,}/) {

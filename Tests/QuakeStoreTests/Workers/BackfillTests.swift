@@ -6,18 +6,15 @@ import Testing
 @testable import QuakeImport
 @testable import QuakeWorker
 
-@Suite struct BackfillTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class BackfillTests: DatabaseSuite {
   private let parameters: Backfill.Parameters
 
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+  override init() throws {
     let span = BackfillWindow(
       from: try #require(Timestamp(iso8601: "2020-01-01")),
       to: try #require(Timestamp(iso8601: "2020-01-02")))
     parameters = Backfill.Parameters(url: "https://example.org/1", source: "usgs", span: span)
+    try super.init()
   }
 
   private func open(restart: Bool = false) throws -> Backfill {
@@ -39,11 +36,13 @@ import Testing
   {
     let windows = BackfillWindows(of: backfill, over: connection)
     let window = try #require(try windows.next())
-    var source = FakeSource(codes.map { EventRecord($0) })
-    let options = ImportOptions(source: "s", feed: "backfill", program: "p", author: "a")
-    return try Importer(connection: connection, options: options).run(
-      from: &source,
-      beforeCommit: { try windows.complete(window, of: backfill, with: $0, limit: limit) })
+    return try connection.load(
+      FakeSource(codes.map { EventRecord($0) }),
+      by: {
+        try $0.run(
+          from: &$1,
+          beforeCommit: { try windows.complete(window, of: backfill, with: $0, limit: limit) })
+      })
   }
 
   @Test func aBackfillBeginsWithOneWindowAndEndsWhenAllAreDone() throws {
@@ -160,14 +159,16 @@ import Testing
     let backfill = try open()
     let store = BackfillWindows(of: backfill, over: connection)
     let window = try #require(try store.next())
-    var source = FakeSource([EventRecord("a")])
-    let options = ImportOptions(source: "s", feed: "backfill", program: "p", author: "a")
     #expect(throws: Interruption.self) {
-      try Importer(connection: connection, options: options).run(
-        from: &source,
-        beforeCommit: { report in
-          try store.complete(window, of: backfill, with: report, limit: 100)
-          throw Interruption()
+      try connection.load(
+        FakeSource([EventRecord("a")]),
+        by: {
+          try $0.run(
+            from: &$1,
+            beforeCommit: { report in
+              try store.complete(window, of: backfill, with: report, limit: 100)
+              throw Interruption()
+            })
         })
     }
     #expect(try windows() == ["00:00:00|1 day|pending|"])

@@ -68,9 +68,7 @@ import Testing
     try first.run(
       "do $$ begin create role \(role) login; exception when duplicate_object or unique_violation then null; end $$",
       "grant usage on schema quake to \(role)", "grant select on quake.feed_status to \(role)")
-    return try Connection(
-      ConnectionSettings(
-        "\(database.conninfo) user=\(role) connect_timeout=180", applicationName: "tests"))
+    return try database.connect(as: role)
   }
 
   @Test(arguments: ["", "_shared"])

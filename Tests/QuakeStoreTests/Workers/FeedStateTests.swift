@@ -5,16 +5,9 @@ import Testing
 
 @testable import QuakeWorker
 
-@Suite struct FeedStateTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class FeedStateTests: DatabaseSuite {
   private let url = "https://example.org/feed"
   private let minute = FeedState.Times(every: .seconds(60), next: .seconds(63), asked: .seconds(30))
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
 
   private func load(every: Duration = .seconds(60)) throws -> FeedState {
     try FeedState.load("hour", url: url, every: every, over: connection)

@@ -5,14 +5,11 @@ import TestSupport
 import Testing
 
 /// A program that writes notices that the history lacks a transaction that it has seen, and nothing else.
-@Suite struct SeenHistoryTests {
-  private let database: TestDatabase
-  private let connection: Connection
+@Suite final class SeenHistoryTests: DatabaseSuite {
   private var seen = SeenHistory()
 
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
+  override init() throws {
+    try super.init()
     try insert("a", "b", "c", "d")
   }
 
@@ -32,9 +29,9 @@ import Testing
       "select setval('quake.token', \(token - 1))")
   }
 
-  private mutating func problem() throws -> StoreError? { try seen.resume(over: connection) }
+  private func problem() throws -> StoreError? { try seen.resume(over: connection) }
 
-  @Test mutating func aHistoryThatEndsBeforeItIsDiverged() throws {
+  @Test func aHistoryThatEndsBeforeItIsDiverged() throws {
     try seen.advance(over: connection)
     try forget(from: 4)
     let newest = try HistoryReader.latestToken(over: connection)
@@ -46,7 +43,7 @@ import Testing
     #expect(try problem() == nil)
   }
 
-  @Test mutating func aConnectionLostBeforeTheComparisonHidesNothing() throws {
+  @Test func aConnectionLostBeforeTheComparisonHidesNothing() throws {
     try seen.advance(over: connection)
     try forget(from: 4)
     let other = try database.connect()
@@ -58,7 +55,7 @@ import Testing
     #expect(try problem() != nil)
   }
 
-  @Test mutating func anotherTransactionOfTheSameNumberIsDiverged() throws {
+  @Test func anotherTransactionOfTheSameNumberIsDiverged() throws {
     try seen.advance(over: connection)
     try forget(from: 4)
     try insert("x", "y")
@@ -66,7 +63,7 @@ import Testing
     #expect(error.detail?.hasPrefix("Transaction 4 is 4.") == true)
   }
 
-  @Test mutating func aGapInItsPlaceIsDiverged() throws {
+  @Test func aGapInItsPlaceIsDiverged() throws {
     try seen.advance(over: connection)
     try forget(from: 4)
     // Numbers may be lost.
@@ -77,7 +74,7 @@ import Testing
     #expect(error.detail?.contains("names 3.") == true, "\(error)")
   }
 
-  @Test mutating func aPurgeIsNoProblem() throws {
+  @Test func aPurgeIsNoProblem() throws {
     try seen.advance(over: connection)
     try connection.run("update quake.quake set place = 'x'", "update quake.quake set place = 'y'")
     _ = try Retention(connection: connection).purge(before: .age(.zero))

@@ -52,4 +52,9 @@ package final class TestDatabase: Sendable {
   package func connect(applicationName: String = "tests") throws -> Connection {
     try TestServer.connect(conninfo, applicationName: applicationName)
   }
+
+  /// A new connection of a role.
+  package func connect(as role: String) throws -> Connection {
+    try TestServer.connect("\(conninfo) user=\(role)", applicationName: role)
+  }
 }

@@ -97,11 +97,13 @@ package final class TestServer: Sendable {
 
   /// A new connection for statements about databases.
   func administrator() throws -> Connection {
-    try Self.connect(server.conninfo, applicationName: "tests")
+    try Self.connect(server.conninfo)
   }
 
   /// A new connection. A busy machine may take longer for it than the default allows.
-  static func connect(_ conninfo: String, applicationName: String) throws -> Connection {
+  package static func connect(
+    _ conninfo: String, applicationName: String = "tests"
+  ) throws -> Connection {
     var settings = ConnectionSettings(conninfo, applicationName: applicationName)
     settings.connectTimeout = ToolProcess.patience
     return try Connection(settings)

@@ -100,11 +100,6 @@ package final class FaultyProxy: Sendable {
   /// How many connections there have been.
   package var acceptedCount: Int { state.withLock { $0.accepted } }
 
-  /// Whether bytes are on their way.
-  package var keepsBytes: Bool {
-    state.withLock { $0.connections.values.contains(where: \.keepsBytes) }
-  }
-
   /// What happens from now on, on all connections.
   package func set(_ behaviour: Behaviour) { state.withLock { $0.behaviour = behaviour } }
 
@@ -213,7 +208,6 @@ private final class ProxiedConnection: Sendable {
   private let behaviour: @Sendable () -> FaultyProxy.Behaviour
   private let takeHold: @Sendable ([UInt8]) -> FaultyProxy.Hold?
   private let faults = Mutex(Faults())
-  private let isKeeping = Atomic<Bool>(false)
 
   init(
     client: Int32, server: Int32, limit: Int, seed: UInt64,
@@ -227,9 +221,6 @@ private final class ProxiedConnection: Sendable {
     self.behaviour = behaviour
     self.takeHold = takeHold
   }
-
-  /// Whether bytes have been taken and not handed on.
-  var keepsBytes: Bool { isKeeping.load(ordering: .relaxed) }
 
   func cut() { faults.withLock { $0.isCut = true } }
   func lose(_ direction: FaultyProxy.Direction) {
@@ -263,7 +254,6 @@ private final class ProxiedConnection: Sendable {
           forward(&ways[index])
         }
       }
-      isKeeping.store(ways.contains { !$0.pieces.isEmpty }, ordering: .relaxed)
     }
     close(client)
     close(server)

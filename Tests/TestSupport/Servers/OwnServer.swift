@@ -52,9 +52,7 @@ package final class OwnServer: Sendable {
 extension EmbeddedServer {
   /// A connection to it.
   package func connect(applicationName: String = "tests") throws -> Connection {
-    var settings = ConnectionSettings(conninfo, applicationName: applicationName)
-    settings.connectTimeout = ToolProcess.patience
-    return try Connection(settings)
+    try TestServer.connect(conninfo, applicationName: applicationName)
   }
 
   /// The answer to a query, as `psql` prints it.

@@ -108,9 +108,6 @@ import Testing
     second.set(.magnitude, 0)
     second.set(.longitude, -0.0)
     #expect(first == second && first.hashValue == second.hashValue)
-    var json = JSONWriter()
-    json.double(first.double(.magnitude))
-    #expect(String(decoding: json.bytes, as: UTF8.self) == "0")
   }
 
   @Test func aCopyDoesNotChangeWithItsRecord() {

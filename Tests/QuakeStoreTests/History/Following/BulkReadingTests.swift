@@ -6,15 +6,7 @@ import Testing
 @testable import QuakeHistory
 
 /// A backlog is read in bulk, which must change nothing but the time it takes.
-@Suite struct BulkReadingTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class BulkReadingTests: DatabaseSuite {
   private typealias Sizes = HistoryReader.BulkSizes
   private static let notInBulk = Sizes(first: 0)
   /// Sizes that put the ends of pages at all kinds of places.
@@ -78,14 +70,8 @@ import Testing
   ) throws {
     while try !reader.readPage({ change in
       try body(lines.count)
-      lines.append(Self.line(change))
+      lines.append(change.text)
     }) {}
-  }
-
-  private static func line(_ change: Change) -> String {
-    var json = JSONWriter()
-    json.change(change)
-    return String(decoding: json.bytes, as: UTF8.self)
   }
 
   private func expectSame(_ lines: [String], _ expected: [String], _ comment: String) {
@@ -180,7 +166,7 @@ import Testing
       var texts: [[String]] = [[]]
       var isOver = [false]
       while let next = isOver.indices.filter({ !isOver[$0] }).randomElement(using: &generator) {
-        isOver[next] = try readers[next].readPage { texts[next].append(Self.line($0)) }
+        isOver[next] = try readers[next].readPage { texts[next].append($0.text) }
         if readers.count < 3, texts[next].count > 900 * readers.count {
           readers.append(readers[next])
           texts.append(texts[next])
@@ -205,7 +191,7 @@ import Testing
         connection: connection, after: HistoryCursor(token: start), bulkSizes: sizes)
       var read: [String] = []
       var pages = 0
-      while try !reader.readPage({ read.append(Self.line($0)) }) {
+      while try !reader.readPage({ read.append($0.text) }) {
         pages += 1
         if pages % 2 == 0 {
           try writer.run(

@@ -5,26 +5,14 @@ import Testing
 
 @testable import QuakeHistory
 
-@Suite struct HistoryReaderTests {
-  private let database: TestDatabase
-  private let connection: Connection
-
-  init() throws {
-    database = try TestDatabase()
-    connection = try database.connect()
-  }
-
+@Suite final class HistoryReaderTests: DatabaseSuite {
   private struct Stop: Error {}
-
-  private func place(_ change: Change) -> String {
-    "\(change.transaction.token):\(change.position)"
-  }
 
   /// Everything after a token, read to the end.
   private func places(after token: ChangeToken) throws -> [String] {
     var reader = try HistoryReader(connection: connection, after: token)
     var places: [String] = []
-    while try !reader.readPage({ places.append(place($0)) }) {}
+    while try !reader.readPage({ places.append($0.place) }) {}
     return places
   }
 
@@ -32,14 +20,6 @@ import Testing
   private func expectedPlaces(after token: ChangeToken = .beginning) throws -> [String] {
     try connection.table(
       "select token || ':' || position from quake.changes_since($1)", [.text(token.description)])
-  }
-
-  private func insertMany(_ prefix: String, _ count: Int) throws {
-    try connection.execute(
-      """
-      insert into quake.quake (code, time)
-      select $1 || i, '2024-01-01Z' from generate_series(1, $2::int) i
-      """, [.text(prefix), .integer(Int64(count))])
   }
 
   @Test func aReaderGetsEverythingOfAChange() throws {
@@ -83,18 +63,18 @@ import Testing
   @Test func aReaderPassesFromPageToPageAcrossAndInsideTransactions() throws {
     let page = HistoryReader.pageSize
     try connection.insertQuakes("first")
-    try insertMany("large", page * 3 + 7)
+    try connection.insertMany("large", page * 3 + 7)
     for number in 0..<20 { try connection.insertQuakes("small\(number)") }
     // Ends on a page's border, whatever came before.
-    try insertMany("fill", page - (1 + page * 3 + 7 + 20) % page)
-    try insertMany("whole", page)
+    try connection.insertMany("fill", page - (1 + page * 3 + 7 + 20) % page)
+    try connection.insertMany("whole", page)
     try connection.insertQuakes("last")
     let expected = try expectedPlaces()
     #expect(expected.count == page * 5 + 1)
     var reader = try HistoryReader(connection: connection, after: .beginning)
     var places: [String] = []
     var pages = 0
-    while try !reader.readPage({ places.append(place($0)) }) { pages += 1 }
+    while try !reader.readPage({ places.append($0.place) }) { pages += 1 }
     #expect(places == expected)
     // The short page at the end was prefetched; only a page that is requested afterwards tells that it is
     // the end.
@@ -118,7 +98,7 @@ import Testing
 
   @Test func aReaderContinuesInATransactionOverANewConnection() throws {
     try connection.insertQuakes("before")
-    try insertMany("c", HistoryReader.pageSize * 2)
+    try connection.insertMany("c", HistoryReader.pageSize * 2)
     try connection.insertQuakes("after")
     let expected = try expectedPlaces()
     for stop in [1, 2, 10, HistoryReader.pageSize, HistoryReader.pageSize + 5, expected.count - 1] {
@@ -127,12 +107,12 @@ import Testing
       #expect(throws: Stop.self) {
         while try !reader.readPage({ change in
           if places.count == stop { throw Stop() }
-          places.append(place(change))
+          places.append(change.place)
         }) {}
       }
       #expect(places.count == stop)
       var next = try HistoryReader(connection: try database.connect(), continuing: reader)
-      while try !next.readPage({ places.append(place($0)) }) {}
+      while try !next.readPage({ places.append($0.place) }) {}
       #expect(places == expected, "stopped after \(stop)")
     }
   }
@@ -140,7 +120,7 @@ import Testing
   @Test func aReaderBeginsAtAnyPlaceWithinATransaction() throws {
     try connection.insertQuakes("before")
     let size = HistoryReader.pageSize + 20
-    try insertMany("p", size)
+    try connection.insertMany("p", size)
     let token = try connection.latestToken()
     try connection.insertQuakes("after")
     let expected = Array(try expectedPlaces().dropFirst())
@@ -149,14 +129,14 @@ import Testing
       var reader = try HistoryReader(connection: connection, after: start)
       #expect(reader.cursor == start)
       var places: [String] = []
-      while try !reader.readPage({ places.append(place($0)) }) {}
+      while try !reader.readPage({ places.append($0.place) }) {}
       #expect(places == Array(expected.dropFirst(changes)), "after \(start)")
       #expect(reader.cursor == HistoryCursor(token: try connection.latestToken()))
     }
   }
 
   @Test func aReaderRefusesAPlaceBeyondTheEndOfItsTransaction() throws {
-    try insertMany("p", 5)
+    try connection.insertMany("p", 5)
     let token = try connection.latestToken()
     for changes in [6, 1_000] as [Int64] {
       var reader = try HistoryReader(
@@ -206,7 +186,7 @@ import Testing
     let other = try TestDatabase()
     let foreign = try other.connect()
     try connection.insertQuakes("a")
-    try insertMany("b", 10)
+    try connection.insertMany("b", 10)
     try foreign.insertQuakes("a", "b")
     var reader = try HistoryReader(connection: connection, after: .beginning)
     #expect(try reader.readPage { _ in })

@@ -16,12 +16,7 @@ import Testing
   }
 
   private func fault(_ bytes: [UInt8]) -> String? {
-    do throws(UsageError) {
-      _ = try settings(bytes)
-      return nil
-    } catch {
-      return error.message
-    }
+    thrown { () throws(UsageError) in _ = try settings(bytes) }?.message
   }
 
   private func fault(_ text: String) -> String? { fault(Array(text.utf8)) }
@@ -92,12 +87,7 @@ import Testing
       ).map { "\($0.line) \($0.section ?? "-") \($0.key)=\($0.value)" }
     }
     func fault(_ text: String) -> String? {
-      do throws(UsageError) {
-        _ = try read(text)
-        return nil
-      } catch {
-        return error.message
-      }
+      thrown { () throws(UsageError) in _ = try read(text) }?.message
     }
     #expect(
       try read("a = 1\n[feed x]\nurl = u\n  v\n\n[feed y] ; y\nurl = w\n") == [

@@ -28,10 +28,7 @@ import Testing
 
   @Test func optionsOfACommandHoldBeforeAndAfterItsSubcommands() throws {
     for arguments in [["--database", "d", "run", "-n"], ["run", "-n", "--database", "d"]] {
-      guard case .run(let run) = try Sample.ingest.parse(arguments) else {
-        Issue.record("expected a run")
-        continue
-      }
+      let run = try Sample.run(Sample.ingest, arguments)
       #expect(run.string("database") == "d" && run.flag("dry-run"))
     }
     #expect(
@@ -54,9 +51,7 @@ import Testing
       (["--batch"], nil), (["--batch", "a b"], "a b"), (["--batch=-x"], "-x"), (["--batch="], ""),
       (["--batch", "--json"], nil), (["--batch", "-j"], nil), (["--json", "--batch", "-"], "-"),
     ] as [([String], String?)] {
-      guard case .run(let parsed) = try Sample.watch.parse(words) else {
-        throw Sample.UnexpectedAnswer()
-      }
+      let parsed = try Sample.run(Sample.watch, words)
       #expect(parsed.isGiven("batch") && parsed.flag("batch"), "\(words)")
       #expect(parsed.string("batch") == value, "\(words)")
       #expect(parsed.flag("json") == (words.contains("--json") || words.contains("-j")))
@@ -93,10 +88,7 @@ import Testing
     (["--quiet", "server", "psql", "--json", "--"], ["--json", "--"]),
   ])
   func argumentsArePassedThrough(arguments: [String], expected: [String]) throws {
-    guard case .run(let parsed) = try Sample.admin.parse(arguments) else {
-      Issue.record("expected a run")
-      return
-    }
+    let parsed = try Sample.run(Sample.admin, arguments)
     #expect(parsed.positionals == expected)
     #expect(parsed.flag("quiet") == (arguments.first == "--quiet"))
   }
@@ -111,10 +103,6 @@ import Testing
     (["migrate", "--help", "--nonsense"], "quake-admin migrate"),
   ])
   func helpIsAboutTheCommandNamed(arguments: [String], title: String) throws {
-    guard case .help(let text) = try Sample.admin.parse(arguments) else {
-      Issue.record("expected help")
-      return
-    }
-    #expect(text.contains("\nUsage:\n  \(title) "))
+    #expect(try Sample.help(Sample.admin, arguments).contains("\nUsage:\n  \(title) "))
   }
 }

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import CommandLine
 
 /// Commands like those of the tools, for the tests.
@@ -79,20 +81,27 @@ enum Sample {
     ])
 
   static func run(_ command: Command, _ arguments: String...) throws -> ParsedArguments {
+    try run(command, arguments)
+  }
+
+  static func run(_ command: Command, _ arguments: [String]) throws -> ParsedArguments {
     guard case .run(let parsed) = try command.parse(arguments) else {
       throw UnexpectedAnswer()
     }
     return parsed
   }
 
+  /// The help that a command line asks for.
+  static func help(_ command: Command, _ arguments: [String]) throws -> String {
+    guard case .help(let text) = try command.parse(arguments) else {
+      throw UnexpectedAnswer()
+    }
+    return text
+  }
+
   /// The error's message, or nil when there is none.
   static func error(_ command: Command, _ arguments: String...) -> UsageError? {
-    do {
-      _ = try command.parse(arguments)
-      return nil
-    } catch {
-      return error
-    }
+    thrown { () throws(UsageError) in _ = try command.parse(arguments) }
   }
 
   struct UnexpectedAnswer: Error {}

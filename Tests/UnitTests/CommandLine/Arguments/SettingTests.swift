@@ -13,10 +13,7 @@ import Testing
   private func run(
     _ entries: KeyValuePairs<String, String>, _ arguments: [String] = []
   ) throws -> ParsedArguments {
-    guard case .run(let parsed) = try Sample.ingest.parse(["run"] + arguments) else {
-      throw Sample.UnexpectedAnswer()
-    }
-    return try parsed.completed(by: settings(entries))
+    try Sample.run(Sample.ingest, ["run"] + arguments).completed(by: settings(entries))
   }
 
   private func error(

@@ -3,16 +3,9 @@ import Testing
 @testable import CommandLine
 
 @Suite struct HelpTests {
-  private func help(_ command: Command, _ arguments: String...) throws -> String {
-    guard case .help(let text) = try command.parse(arguments) else {
-      throw Sample.UnexpectedAnswer()
-    }
-    return text
-  }
-
   @Test func theHelpOfASubcommandIsComplete() throws {
     #expect(
-      try help(Sample.ingest, "run", "--help") == """
+      try Sample.help(Sample.ingest, ["run", "--help"]) == """
         Load feeds again and again
 
         Usage:
@@ -86,10 +79,7 @@ import Testing
   }
 
   private func help(_ arguments: String...) throws -> String {
-    guard case .help(let text) = try Self.tool.parse(arguments) else {
-      throw Sample.UnexpectedAnswer()
-    }
-    return text
+    try Sample.help(Self.tool, arguments)
   }
 
   @Test(arguments: [[], ["--quiet"]])
@@ -123,19 +113,14 @@ import Testing
     for words in [
       ["server", "start"], ["migrate"], ["watchers", "remove"], ["watchers"], ["server"],
     ] {
-      guard case .help(let expected) = try Self.tool.parse(words + ["--help"]),
-        case .help(let before) = try Self.tool.parse(["help"] + words)
-      else { throw Sample.UnexpectedAnswer() }
-      #expect(before == expected, "\(words)")
+      let expected = try Sample.help(Self.tool, words + ["--help"])
+      #expect(try Sample.help(Self.tool, ["help"] + words) == expected, "\(words)")
     }
     #expect(try help("server", "help", "start") == help("server", "start", "-h"))
     #expect(try help("help", "--quiet", "migrate") == help("migrate", "-h"))
     // A command that takes no arguments.
     #expect(try help("migrate", "help") == help("migrate", "-h"))
-    guard case .help(let watch) = try Sample.watch.parse(["help"]) else {
-      throw Sample.UnexpectedAnswer()
-    }
-    #expect(watch.contains("Usage:\n  quake-watch"))
+    #expect(try Sample.help(Sample.watch, ["help"]).contains("Usage:\n  quake-watch"))
     // An argument may be called help.
     #expect(try Sample.run(Sample.move, "help").positionals == ["help"])
   }
@@ -172,10 +157,7 @@ import Testing
           help: "of this"),
       ])
     func doubts(_ words: String...) throws -> [String] {
-      guard case .run(let arguments) = try command.parse(words) else {
-        throw Sample.UnexpectedAnswer()
-      }
-      return arguments.doubtfulValues.map(\.suggestion)
+      try Sample.run(command, words).doubtfulValues.map(\.suggestion)
     }
     #expect(try doubts("--type", "earthqauke") == ["earthquake"])
     #expect(try doubts("--type", "earthquake,icequake") == ["ice quake"])

@@ -9,28 +9,19 @@ import Testing
 /// TLS, users and rights of a broker.
 @Suite(.enabled(if: Broker.isInstalled, "\(Broker.isMissing)"))
 struct MQTTSecurityTests {
-  private static func run(_ program: String, _ arguments: String...) throws {
-    let outcome = try ToolProcess(program, arguments, environment: [:]).exit()
-    try #require(outcome.status == 0, "\(outcome.errors)")
-  }
-
   /// A broker with a certificate for 127.0.0.1 that the authority `ca.pem` has signed.
   private func secureBroker() throws -> Broker {
     let folder = try TemporaryFolder()
-    func file(_ name: String) -> String { "\(folder.path)/\(name)" }
-    let openssl = "/usr/bin/openssl"
-    try Self.run(
-      openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-      "-nodes", "-days", "2", "-subj", "/CN=ca", "-keyout", file("ca.key"), "-out", file("ca.pem"))
-    try Self.run(
-      openssl, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-      "-subj", "/CN=broker", "-keyout",
-      file("key.pem"), "-out", file("request.pem"))
-    try folder.write("names", "subjectAltName=IP:127.0.0.1\n")
-    try Self.run(
-      openssl, "x509", "-req", "-in", file("request.pem"), "-CA", file("ca.pem"), "-CAkey",
-      file("ca.key"), "-CAcreateserial", "-days", "2", "-extfile", file("names"), "-out",
-      file("certificate.pem"))
+    let made = try Tools.shell(
+      """
+      new='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+      openssl req -x509 $new -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
+      openssl req $new -subj /CN=broker -keyout key.pem -out request.pem
+      echo subjectAltName=IP:127.0.0.1 > names
+      openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
+        -extfile names -out certificate.pem
+      """, folder: folder.path)
+    try #require(made.status == 0, "\(made.errors)")
     return try Broker(
       ["allow_anonymous true", "certfile FOLDER/certificate.pem", "keyfile FOLDER/key.pem"],
       in: folder)
@@ -83,7 +74,8 @@ struct MQTTSecurityTests {
   @Test func aBrokerThatRefusesAUserSaysSo() throws {
     let folder = try TemporaryFolder()
     try folder.write("passwords", "quake:secret\n")
-    try Self.run("/usr/bin/mosquitto_passwd", "-U", folder.path + "/passwords")
+    let made = try Tools.shell("mosquitto_passwd -U passwords", folder: folder.path)
+    try #require(made.status == 0, "\(made.errors)")
     let broker = try Broker(
       ["allow_anonymous false", "password_file FOLDER/passwords"], in: folder)
     var plan = try MQTTSinkTests.plan(broker.port)

@@ -1,5 +1,6 @@
 import Basics
 import Glibc
+import TestSupport
 import Testing
 
 import struct CommandLine.ExitStatus  // and not the one of Testing
@@ -88,7 +89,7 @@ extension TerminalTests {
 
     /// In a process of its own: setenv(3) may move the variables while another test copies them.
     @Test func theEnvironmentIsRead() throws {
-      var process = ChildProcess(try SignalsTests.probe(), ["environment"])
+      var process = ChildProcess(Tools.probe, ["environment"])
       process.environment = .inherited(["COMMAND_LINE_TEST": "", "COMMAND_LINE_NONE": nil])
       process.timeout = .seconds(180)
       #expect(try process.run().ending == .exited(7))
@@ -107,18 +108,8 @@ extension TerminalTests {
       ("hang-up-twice", .exited(7)), ("hang-up-ignored", .exited(7)),
     ] as [(String, ChildProcess.Ending)])
   func eachScenarioOfSignalsEndsAsExpected(name: String, ending: ChildProcess.Ending) throws {
-    var process = ChildProcess(try Self.probe(), [name])
+    var process = ChildProcess(Tools.probe, [name])
     process.timeout = .seconds(180)
     #expect(try process.run().ending == ending)
-  }
-
-  /// Built into the folder that the tests themselves are in.
-  static func probe() throws -> String {
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-    let count = readlink("/proc/self/exe", &path, path.count - 1)
-    let bytes = path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
-    let own = String(decoding: bytes, as: UTF8.self)
-    let folder = own[..<(try #require(own.lastIndex(of: "/")))]
-    return folder + "/test-probe"
   }
 }

@@ -5,17 +5,9 @@ import Testing
 
 @Suite struct ConversationTests {
   private func world(_ change: (inout AlertRule) -> Void = { _ in }) -> ConversationWorld {
-    var rule = AlertRule()
-    rule.filter.minimumMagnitude = 4.5
-    rule.tellsClosed = true
-    change(&rule)
-    return ConversationWorld(rule)
-  }
-
-  private func lines(_ alerts: [Alert]) -> [String] {
-    alerts.map {
-      "\($0.id) \($0.kind) \($0.event?.code ?? "-") \($0.event?.magnitude ?? 0)"
-        + ($0.mergedInto.map { " into \($0)" } ?? "")
+    ConversationWorld {
+      $0.tellsClosed = true
+      change(&$0)
     }
   }
 
@@ -24,22 +16,22 @@ import Testing
     world.put(.event("us1", 4.4))
     #expect(try world.commit().isEmpty)
     world.edit("us1") { $0.magnitude = 4.6 }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-1 opened us1 4.6"])
+    #expect(try world.commit().lines == ["2.0000beef-0-1 opened us1 4.6"])
     // Less than the step from what was told, then in sum as much as the step.
     for magnitude in [4.7, 4.8] {
       world.edit("us1") { $0.magnitude = magnitude }
       #expect(try world.commit().isEmpty)
     }
     world.edit("us1") { $0.magnitude = 4.9 }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-2 updated us1 4.9"])
+    #expect(try world.commit().lines == ["2.0000beef-0-2 updated us1 4.9"])
     world.edit("us1") { $0.depth = 30 }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-3 updated us1 4.9"])
+    #expect(try world.commit().lines == ["2.0000beef-0-3 updated us1 4.9"])
     world.edit("us1") { $0.latitude = 1.5 }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-4 updated us1 4.9"])
+    #expect(try world.commit().lines == ["2.0000beef-0-4 updated us1 4.9"])
     world.edit("us1") { $0.depth = nil }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-5 updated us1 4.9"])
+    #expect(try world.commit().lines == ["2.0000beef-0-5 updated us1 4.9"])
     #expect(try world.pass(.seconds(6 * 86_400)).isEmpty)
-    #expect(lines(try world.pass(.seconds(86_400))) == ["2.0000beef-0-6 closed us1 4.9"])
+    #expect(try world.pass(.seconds(86_400)).lines == ["2.0000beef-0-6 closed us1 4.9"])
     #expect(world.book.nextDue == nil)
     world.edit("us1") { $0.magnitude = 6 }
     #expect(try world.commit().isEmpty)
@@ -53,7 +45,7 @@ import Testing
       try world.commit()
     }
     #expect(
-      lines(world.alerts) == [
+      world.alerts.lines == [
         "1.0000beef-0-1 opened us1 4.6", "1.0000beef-0-2 updated us1 4.3",
         "1.0000beef-0-3 retracted us1 4.2", "1.0000beef-0-4 updated us1 4.5",
       ])
@@ -70,20 +62,20 @@ import Testing
     world.edit("us1") { $0.withdrawnAt = ConversationWorld.start }
     world.delete("us2")
     #expect(
-      lines(try world.commit()) == [
+      try world.commit().lines == [
         "1.0000beef-0-2 retracted us1 5.0", "1.0000beef-1-2 retracted - 0.0",
       ])
     world.edit("us1") { $0.withdrawnAt = nil }
     world.put(.event("us2", 5))
     #expect(
-      lines(try world.commit()) == [
+      try world.commit().lines == [
         "1.0000beef-0-3 updated us1 5.0", "1.0000beef-1-3 updated us2 5.0",
       ])
     // A truncate after which some are back in the same transaction.
     world.truncate()
     world.put(.event("us2", 5))
     #expect(
-      lines(try world.commit()) == [
+      try world.commit().lines == [
         "1.0000beef-0-4 retracted - 0.0", "1.0000beef-2-2 retracted - 0.0",
       ])
     world.edit("us2") { $0.type = "quarry blast" }
@@ -95,7 +87,7 @@ import Testing
     world.put(.event("us1", 5))
     try world.commit()
     world.edit("us1") { $0.type = "quarry blast" }
-    #expect(lines(try world.commit()) == ["1.0000beef-0-2 retracted us1 5.0"])
+    #expect(try world.commit().lines == ["1.0000beef-0-2 retracted us1 5.0"])
   }
 
   @Test(arguments: [false, true])
@@ -106,13 +98,13 @@ import Testing
     world.put(.event("us2", 5))
     world.edit("us1") { $0.supersededBy = "us2" }
     #expect(
-      lines(try world.commit(order: { if !newestFirst { $0.reverse() } })) == [
+      try world.commit(order: { if !newestFirst { $0.reverse() } }).lines == [
         "1.0000beef-0-2 updated us2 5.0"
       ])
     // And back.
     world.edit("us1") { $0.supersededBy = nil }
     world.edit("us2") { $0.supersededBy = "us1" }
-    #expect(lines(try world.commit()) == ["1.0000beef-0-3 updated us1 5.0"])
+    #expect(try world.commit().lines == ["1.0000beef-0-3 updated us1 5.0"])
     #expect(world.stored.count == 1)
   }
 
@@ -125,7 +117,7 @@ import Testing
     world.edit("emsc1") { $0.supersededBy = "us1" }
     let alerts = try world.commit()
     #expect(
-      lines(alerts) == [
+      alerts.lines == [
         "1.0000beef-0-2 updated us1 5.1",
         "2.0000beef-0-2 retracted us1 5.1 into 1.0000beef-0",
       ])
@@ -133,9 +125,9 @@ import Testing
     #expect(world.stored["1.0000beef-0"]?.codes == ["emsc1", "us1"])
     // The preferred event goes, and a transaction later the other is shown.
     world.delete("us1")
-    #expect(lines(try world.commit()) == ["1.0000beef-0-3 retracted - 0.0"])
+    #expect(try world.commit().lines == ["1.0000beef-0-3 retracted - 0.0"])
     world.edit("emsc1") { $0.supersededBy = nil }
-    #expect(lines(try world.commit()) == ["1.0000beef-0-4 updated emsc1 5.0"])
+    #expect(try world.commit().lines == ["1.0000beef-0-4 updated emsc1 5.0"])
   }
 
   @Test func aSplitLeavesTheConversationWithTheEventThatItShows() throws {
@@ -146,7 +138,7 @@ import Testing
     world.edit("us1") { $0.supersededBy = "us2" }
     try world.commit()
     world.edit("us1") { $0.supersededBy = nil }
-    #expect(lines(try world.commit()) == ["3.0000beef-0-1 opened us1 5.0"])
+    #expect(try world.commit().lines == ["3.0000beef-0-1 opened us1 5.0"])
     #expect(world.stored["1.0000beef-0"]?.codes == ["us2"])
   }
 
@@ -158,7 +150,7 @@ import Testing
     try world.commit()
     // The event that is shown from now on does not change itself.
     world.edit("emsc1") { $0.supersededBy = "us1" }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-2 updated us1 4.4"])
+    #expect(try world.commit().lines == ["2.0000beef-0-2 updated us1 4.4"])
   }
 
   @Test func anAliasThatComesBackAfterItsSuccessorIsGoneOpensNothing() throws {
@@ -172,7 +164,7 @@ import Testing
     world.delete("emsc1")
     world.edit("us2") { $0.supersededBy = "us1" }
     world.edit("us1") { $0.supersededBy = nil }
-    #expect(lines(try world.commit()) == ["1.0000beef-2-2 updated us1 4.6"])
+    #expect(try world.commit().lines == ["1.0000beef-2-2 updated us1 4.6"])
   }
 
   @Test func anAlertWaitsForAnAssociation() throws {
@@ -184,7 +176,7 @@ import Testing
     world.edit("emsc1") { $0.supersededBy = "us1" }
     #expect(try world.commit(after: 1).isEmpty)
     #expect(world.stored.values.filter { $0.state == .waiting }.map(\.code) == ["us1"])
-    #expect(lines(try world.pass(.seconds(60))) == ["1.0000beef-0-1 opened us1 5.0"])
+    #expect(try world.pass(.seconds(60)).lines == ["1.0000beef-0-1 opened us1 5.0"])
     // Told as of the time at which it was due.
     #expect(world.alerts[0].at == ConversationWorld.start.advanced(by: .seconds(180)))
     // With one that was told already.

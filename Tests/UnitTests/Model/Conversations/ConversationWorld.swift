@@ -66,6 +66,16 @@ final class ConversationWorld: ConversationSource {
     restart()
   }
 
+  /// A world of which earthquakes from magnitude 4.5 on are told.
+  ///
+  /// - Parameter dropped: The conversation whose first message a limit drops.
+  convenience init(dropping dropped: String = "", _ change: (inout AlertRule) -> Void = { _ in }) {
+    var rule = AlertRule()
+    rule.filter.minimumMagnitude = 4.5
+    change(&rule)
+    self.init(rule) { $0.conversation == dropped }
+  }
+
   private struct EmptySource: ConversationSource {
     func events(_ codes: [EventCode], after: ChangeToken) -> [EventCode: EventRecord] { [:] }
     func closedConversations(of codes: [EventCode]) -> [Conversation] { [] }
@@ -254,4 +264,14 @@ final class ConversationWorld: ConversationSource {
 
   /// The events before the last transaction.
   var before: [EventCode: EventRecord] { states.count > 1 ? states[states.count - 2] : [:] }
+}
+
+extension [Alert] {
+  /// A line for each: `1.0000beef-0-2 updated us1 5.1`.
+  var lines: [String] {
+    map {
+      "\($0.id) \($0.kind) \($0.event?.code ?? "-") \($0.event?.magnitude ?? 0)"
+        + ($0.mergedInto.map { " into \($0)" } ?? "")
+    }
+  }
 }

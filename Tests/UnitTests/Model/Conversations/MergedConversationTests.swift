@@ -6,26 +6,8 @@ import Testing
 /// Conversations that turn out to be about one earthquake, of which a limit may have dropped some, and those whose
 /// events come and go in thousands.
 @Suite struct MergedConversationTests {
-  /// - Parameter dropped: The conversation whose first message a limit drops.
-  private func world(
-    dropping dropped: String = "",
-    _ change: (inout AlertRule) -> Void = { _ in }
-  ) -> ConversationWorld {
-    var rule = AlertRule()
-    rule.filter.minimumMagnitude = 4.5
-    change(&rule)
-    return ConversationWorld(rule) { $0.conversation == dropped }
-  }
-
-  private func lines(_ alerts: [Alert]) -> [String] {
-    alerts.map {
-      "\($0.id) \($0.kind) \($0.event?.code ?? "-") \($0.event?.magnitude ?? 0)"
-        + ($0.mergedInto.map { " into \($0)" } ?? "")
-    }
-  }
-
   @Test func aConversationWhoseFirstMessageWasDroppedTellsNothing() throws {
-    let world = world(dropping: "1.0000beef-0") {
+    let world = ConversationWorld(dropping: "1.0000beef-0") {
       $0.quietsAftershocks = true
       $0.isNewestOnly = true
       $0.tellsClosed = true
@@ -36,27 +18,27 @@ import Testing
     #expect(try world.commit().isEmpty)
     // It makes nothing quieter, because nobody knows of it.
     world.put(.event("us2", 4.9, after: 10))
-    #expect(lines(try world.commit()) == ["3.0000beef-0-1 opened us2 4.9"])
+    #expect(try world.commit().lines == ["3.0000beef-0-1 opened us2 4.9"])
     #expect(try world.pass(.seconds(8 * 86_400)).map(\.conversation) == ["3.0000beef-0"])
   }
 
   @Test func aMergeGoesOnWithWhatWasTold() throws {
-    let world = world(dropping: "1.0000beef-0")
+    let world = ConversationWorld(dropping: "1.0000beef-0")
     world.put(.event("us1", 5))
     #expect(try world.commit().isEmpty)
     world.put(.event("emsc1", 5.1, source: "emsc"))
-    #expect(lines(try world.commit()) == ["2.0000beef-0-1 opened emsc1 5.1"])
+    #expect(try world.commit().lines == ["2.0000beef-0-1 opened emsc1 5.1"])
     world.edit("emsc1") { $0.supersededBy = "us1" }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-2 updated us1 5.0"])
+    #expect(try world.commit().lines == ["2.0000beef-0-2 updated us1 5.0"])
     world.edit("us1") { $0.magnitude = 7.9 }
-    #expect(lines(try world.commit()) == ["2.0000beef-0-3 updated us1 7.9"])
+    #expect(try world.commit().lines == ["2.0000beef-0-3 updated us1 7.9"])
     #expect(world.stored["1.0000beef-0"]?.state == .closed)
     #expect(world.stored["2.0000beef-0"]?.codes == ["us1", "emsc1"])
     #expect(world.faults == [])
   }
 
   @Test func aMergeOfAnOpenConversationIntoARetractedOneIsTold() throws {
-    let world = world()
+    let world = ConversationWorld()
     world.put(.event("us1", 5))
     try world.commit()
     world.edit("us1") { $0.withdrawnAt = ConversationWorld.start }
@@ -70,14 +52,14 @@ import Testing
     }
     world.edit("emsc1") { $0.supersededBy = "us1" }
     #expect(
-      lines(try world.commit()) == [
+      try world.commit().lines == [
         "1.0000beef-0-3 updated us1 4.4",
         "3.0000beef-0-2 retracted us1 4.4 into 1.0000beef-0",
       ])
   }
 
   @Test func anEventOfAClosedConversationThatIsShownForAnotherLeavesIt() throws {
-    let world = world { $0.closesAfter = .seconds(600) }
+    let world = ConversationWorld { $0.closesAfter = .seconds(600) }
     world.put(.event("us1", 5))
     try world.commit()
     try world.pass(.seconds(600))
@@ -94,7 +76,7 @@ import Testing
   }
 
   @Test func whatIsOverIsToldOnlyIfItIsWanted() throws {
-    let world = world()
+    let world = ConversationWorld()
     world.put(.event("us1", 5))
     try world.commit()
     #expect(try world.pass(.seconds(8 * 86_400)).isEmpty)
@@ -104,14 +86,14 @@ import Testing
   }
 
   @Test func codesThatOnlyLookAlikeAreOtherEvents() throws {
-    let world = world()
+    let world = ConversationWorld()
     let codes = ["caf\u{E9}", "cafe\u{301}", "a\nb", "a", "b", "A"]
     for code in codes { world.put(.event(code, 5)) }
     #expect(try world.commit().count == 6)
     world.edit("cafe\u{301}") { $0.magnitude = 6 }
     world.delete("a\nb")
     #expect(
-      lines(try world.commit()) == [
+      try world.commit().lines == [
         "1.0000beef-1-2 updated cafe\u{301} 6.0", "1.0000beef-2-2 retracted - 0.0",
       ])
     // One is replaced by the other.
@@ -121,7 +103,7 @@ import Testing
   }
 
   @Test func thousandsOfEarthquakesInATransactionNeedFewQuestions() throws {
-    let world = world { $0.settle = .seconds(60) }
+    let world = ConversationWorld { $0.settle = .seconds(60) }
     let count = 1000
     func expectAll(_ alerts: [Alert], _ kind: Message.Kind, _ questions: Int) {
       #expect(alerts.count == count && alerts.allSatisfy { $0.kind == kind })

@@ -36,6 +36,20 @@ struct DeliveryQueueTests {
     return decisions
   }
 
+  /// Begins the only message and fails; what is decided on its next attempt.
+  private mutating func fail(
+    _ queue: inout DeliveryQueue, at now: Duration
+  ) throws -> (attempts: Int, pause: Duration, tried: Duration) {
+    #expect(queue.begin(at: now) == [1])
+    let decisions = end(&queue, [1], Self.failed, at: now)
+    guard case .retried(let attempts, let pause, let tried)? = decisions.first else {
+      throw ToolProcess.Failure(description: "it was not tried again: \(decisions)")
+    }
+    return (attempts, pause, tried)
+  }
+
+  private static let failed = DeliveryQueue.Ending.failed(retryAfter: nil, isFinal: false)
+
   @Test func variablesAreStoredAsTheyAre() {
     let values = ["", "a=b", "=", "\u{301}x", "a\r\nb", "a\nb"]
     let variables = values.map { Message.Variable(name: "QUAKE_PLACE", value: $0) }
@@ -48,12 +62,8 @@ struct DeliveryQueueTests {
     var queue = queue("a")
     var now = start
     for attempt in 1...14 {
-      #expect(queue.begin(at: now) == [1])
-      let decisions = end(&queue, [1], .failed(retryAfter: nil, isFinal: false), at: now)
-      guard case .retried(attempt, let pause, _) = try #require(decisions.first) else {
-        Issue.record("\(decisions)")
-        return
-      }
+      let (attempts, pause, _) = try fail(&queue, at: now)
+      #expect(attempts == attempt)
       let whole = Duration.seconds(min(600, 1 << (attempt - 1)))
       #expect(pause >= whole / 2 && pause <= whole)
       #expect(queue.begin(at: now + pause - .milliseconds(1)) == nil)
@@ -124,48 +134,36 @@ struct DeliveryQueueTests {
     #expect(end(&queue, [1], .delivered, at: start) == [.delivered])
   }
 
-  @Test mutating func aMessageIsGivenUpWhenItHasBeenTriedForItsTime() {
+  @Test mutating func aMessageIsGivenUpWhenItHasBeenTriedForItsTime() throws {
     var queue = queue(giveUp: .seconds(60), "a")
-    let failed = DeliveryQueue.Ending.failed(retryAfter: nil, isFinal: false)
     // However long it has waited for its first attempt, there is another one.
     var now = start + .seconds(3600)
-    #expect(queue.begin(at: now) == [1])
-    guard case .retried(1, _, .zero)? = end(&queue, [1], failed, at: now).first else {
-      Issue.record("it was not tried again")
-      return
-    }
+    var (attempts, _, tried) = try fail(&queue, at: now)
+    #expect(attempts == 1 && tried == .zero)
     // A pause does not count.
     queue.setPaused(true, at: now)
     now += .seconds(7200)
     queue.setPaused(false, at: now)
     now += .seconds(10)
-    #expect(queue.begin(at: now) == [1])
-    guard case .retried(2, _, .seconds(10))? = end(&queue, [1], failed, at: now).first else {
-      Issue.record("it was not tried again")
-      return
-    }
+    (attempts, _, tried) = try fail(&queue, at: now)
+    #expect(attempts == 2 && tried == .seconds(10))
     now += .seconds(50)
     #expect(queue.begin(at: now) == [1])
-    #expect(end(&queue, [1], failed, at: now) == [.parked(attempts: 3)])
+    #expect(end(&queue, [1], Self.failed, at: now) == [.parked(attempts: 3)])
     #expect(queue.count == 0)
   }
 
-  @Test mutating func theTimeInWhichNoProcessRanDoesNotCount() {
+  @Test mutating func theTimeInWhichNoProcessRanDoesNotCount() throws {
     var queue = queue(giveUp: .seconds(60), "")
     queue.add(
       [ConsumerStore.Owed(number: 1, subject: "a", attempts: 3, tried: .seconds(55))], at: start)
-    let failed = DeliveryQueue.Ending.failed(retryAfter: nil, isFinal: false)
-    #expect(queue.begin(at: start + .seconds(4)) == [1])
-    let decisions = end(&queue, [1], failed, at: start + .seconds(4))
-    guard case .retried(4, _, .seconds(59))? = decisions.first else {
-      Issue.record("it was not tried again")
-      return
-    }
+    let (attempts, _, tried) = try fail(&queue, at: start + .seconds(4))
+    #expect(attempts == 4 && tried == .seconds(59))
     // What people change meanwhile leaves it as it is.
     let owed = ConsumerStore.Owed(number: 1, subject: "a", attempts: 4, tried: .seconds(59))
     queue.replace(with: [owed], at: start + .seconds(20))
     #expect(queue.begin(at: start + .seconds(21)) == [1])
-    #expect(end(&queue, [1], failed, at: start + .seconds(21)) == [.parked(attempts: 5)])
+    #expect(end(&queue, [1], Self.failed, at: start + .seconds(21)) == [.parked(attempts: 5)])
   }
 
   @Test mutating func aMessageWithoutSubjectWaitsForTheOlderAndHoldsTheNewer() {
