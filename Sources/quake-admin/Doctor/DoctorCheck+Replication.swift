@@ -90,6 +90,9 @@ extension DoctorCheck {
         max_slot_wal_keep_size keeps more.
         """)
     }
+    if !patient.isStandby, let problem = StatusLimits.problem(of: slots) {
+      return .problem(problem.message, problem.hint ?? "")
+    }
     guard full.isEmpty else { return .problem(full.joined(separator: "; "), next) }
     let unused = slots.filter { !$0.isActive }.map(\.name)
     guard unused.isEmpty else {
