@@ -150,6 +150,18 @@ package struct Region: Sendable {
     return nil
   }
 
+  /// Why a slot cannot be read any more, in words.
+  ///
+  /// - Parameter invalidation: The reason in `pg_replication_slots`, which versions before 17 do not have.
+  package static func reason(of invalidation: String?) -> String {
+    switch invalidation {
+    case nil, "wal_removed": "max_slot_wal_keep_size at the centre was exceeded"
+    case "idle_timeout":
+      "nobody has read it for longer than idle_replication_slot_timeout at the centre"
+    case let other?: "the centre's server gives the reason \(other)"
+    }
+  }
+
   /// What is wrong with the publications of the centre, and with the subscription to them.
   package func faults(
     over connection: Connection, at centre: Connection

@@ -179,10 +179,11 @@ package struct RegionMaker {
     let again = "Add --anew: it removes events and history of the region, and copies them again."
     let state = try centre.firstRow(
       """
-      select coalesce(wal_status, '') <> 'lost', coalesce(confirmed_flush_lsn > pg_current_wal_lsn(), false)
+      select coalesce(wal_status, '') <> 'lost', to_jsonb(s) ->> 'invalidation_reason',
+             coalesce(confirmed_flush_lsn > pg_current_wal_lsn(), false)
         from pg_replication_slots s where slot_name = \(slot) and database = current_database()
-      """, as: (Bool, Bool).self)
-    guard let (isWhole, isAhead) = state else {
+      """, as: (Bool, String?, Bool).self)
+    guard let (isWhole, invalidation, isAhead) = state else {
       throw StoreError(
         .conflict, "the centre \(centre.label) has no slot \(slot)",
         detail:
@@ -192,7 +193,7 @@ package struct RegionMaker {
     guard isWhole else {
       throw StoreError(
         .conflict, "slot \(slot) has lost WAL that the region needs",
-        detail: "max_slot_wal_keep_size at the centre was exceeded.", hint: again)
+        detail: "The reason: \(Region.reason(of: invalidation)).", hint: again)
     }
     guard !isAhead else {
       throw StoreError(

@@ -10,6 +10,8 @@ package struct ServerFigures {
     package let isActive: Bool
     /// Whether its reader lacks WAL, or soon will.
     package let isLost: Bool
+    /// Why nobody can read it any more, as versions from 17 on tell: `wal_removed`, `idle_timeout` and the like.
+    package let invalidation: String?
     package let retainedBytes: Int64
     /// WAL that the reader of a logical slot has not confirmed; nil for a physical slot. Below zero, the reader has
     /// confirmed more than there is: this server was restored, or has lost transactions in a failover.
@@ -88,6 +90,7 @@ package struct ServerFigures {
     return try connection.rows(
       """
       select slot_name, active, coalesce(wal_status, '') in ('lost', 'unreserved'),
+             to_jsonb(s) ->> 'invalidation_reason',
              coalesce(pg_wal_lsn_diff(\(sql: end), restart_lsn), 0)::int8,
              pg_wal_lsn_diff(\(sql: end), confirmed_flush_lsn)::int8,
              (select extract(epoch from r.flush_lag)::float8 from pg_stat_replication r
@@ -96,10 +99,11 @@ package struct ServerFigures {
        -- Since version 17 a standby has copies of slots, which nobody reads there. After its promotion they are read.
        where not (pg_is_in_recovery() and coalesce((to_jsonb(s) ->> 'synced')::boolean, false))
        order by slot_name
-      """, as: (String, Bool, Bool, Int64, Int64?, Double?).self
+      """, as: (String, Bool, Bool, String?, Int64, Int64?, Double?).self
     ).map {
       Slot(
-        name: $0, isActive: $1, isLost: $2, retainedBytes: $3, behindBytes: $4, lagSeconds: $5)
+        name: $0, isActive: $1, isLost: $2, invalidation: $3, retainedBytes: $4, behindBytes: $5,
+        lagSeconds: $6)
     }
   }
 

@@ -174,10 +174,10 @@ struct RegionCheck {
     }
     let kept = "keeps \(Readable.bytes(Int(slot.retainedBytes))) of WAL at the centre"
     guard !slot.isLost else {
+      let reason = Region.reason(of: slot.invalidation)
       return .problem(
         "\(region.slot) has lost WAL that the region needs, or is about to",
-        "If the region cannot go on, copy the centre anew with \(again) --anew; max_slot_wal_keep_size at the centre was exceeded."
-      )
+        "If the region cannot go on, copy the centre anew with \(again) --anew; \(reason).")
     }
     guard slot.behindBytes ?? 0 >= 0 else {
       return .problem(
