@@ -150,6 +150,26 @@ package struct Region: Sendable {
     return nil
   }
 
+  /// The `transaction_timeout` of the workers of the region, which versions from 17 on have; nil without one. What takes
+  /// longer, a copy or a transaction of the centre, begins again for ever, and PostgreSQL counts it as no failure.
+  ///
+  /// - Parameter connection: Of the role that owns the subscription, whose settings the workers have.
+  package static func transactionLimit(
+    over connection: Connection
+  ) throws(PostgresError) -> String? {
+    try connection.firstRow(
+      "select current_setting(name) from pg_settings where name = 'transaction_timeout' and setting <> '0'",
+      as: String.self)
+  }
+
+  /// What to do about `transactionLimit`.
+  package static func advice(onLimit limit: String) -> String {
+    """
+    What takes longer than transaction_timeout (\(limit)), a copy or a transaction of the centre, never arrives here. Set it \
+    to 0 for the superuser that made the region.
+    """
+  }
+
   /// Why a slot cannot be read any more, in words.
   ///
   /// - Parameter invalidation: The reason in `pg_replication_slots`, which versions before 17 do not have.

@@ -59,8 +59,15 @@ struct RegionCheck {
     guard let figures = try ServerFigures.region(over: connection) else {
       return .unseen("the state of the subscription", "Connect as a role that may read it.")
     }
+    let limit = try Region.transactionLimit(over: connection)
     if let problem = StatusLimits.problem(of: figures) {
-      return .problem(problem.message, problem.hint ?? "")
+      return .problem(
+        problem.message,
+        [problem.hint, limit.map(Region.advice(onLimit:))].compactMap(\.self).joined(separator: " ")
+      )
+    }
+    if let limit {
+      return .warning("transaction_timeout is \(limit)", Region.advice(onLimit: limit))
     }
     let lag = Readable.duration(Duration(lag: max(figures.lagSeconds ?? 0, 0)))
     let failures = Readable.count(Int(figures.errors), "failure")

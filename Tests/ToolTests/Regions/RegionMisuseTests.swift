@@ -243,6 +243,23 @@ import Testing
     try Tools.succeed("quake-admin", ["region", "drop", "--yes"] + region.option)
   }
 
+  @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
+  func aLimitOnTheTransactionsOfTheWorkersIsNamed() throws {
+    let centre = try TestDatabase(on: .centre)
+    let region = try TestDatabase(on: try #require(TestServer.other))
+    try region.psql("alter database \(region.name) set transaction_timeout = '1min'")
+    let create = ["region", "create", region.name, "--centre", centre.conninfo] + region.option
+    let begun = try Tools.run("quake-admin", create + ["--timeout", "0s"])
+    let advice = "What takes longer than transaction_timeout (1min)"
+    #expect(begun.status == 75 && begun.errors.contains(advice), "\(begun.errors)")
+    try Tools.succeed("quake-admin", create)
+    try eventually("the subscription works") {
+      try Tools.run("quake-admin", ["region", "check"] + region.option).output
+        .contains("warning: subscription: transaction_timeout is 1min\n  \(advice)")
+    }
+    try Tools.succeed("quake-admin", ["region", "drop", "--yes"] + region.option)
+  }
+
   @Test func aFailureToConnectLeavesTheRegionAsItWas() throws {
     let scene = try RegionScene.made()
     let role = "no_replication_\(scene.name)"
