@@ -101,6 +101,10 @@ package struct Region: Sendable {
   package func contradiction(
     over connection: Connection, at centre: Connection
   ) throws(PostgresError) -> String? {
+    // A hot standby of either may be late.
+    for database in [connection, centre] {
+      guard try !database.row("select pg_is_in_recovery()", as: Bool.self) else { return nil }
+    }
     let newest = try connection.firstRow(
       "select token, nonce from quake.change_transaction order by token desc limit 1",
       as: (Int64, String).self)

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import TestSupport
 import Testing
@@ -217,6 +218,46 @@ import Testing
     let refused = try scene.create()
     #expect(refused.status == 1, "\(refused.output)")
     #expect(refused.errors.contains("he centre lacks transaction \(lost)"), "\(refused.errors)")
+  }
+
+  @Test func aStandbyOfARegionThatIsLateLacksNothing() throws {
+    let centre = try TestDatabase(on: .centre)
+    let servers = try ReplicatedServers()
+    try Tools.succeed(
+      "quake-admin",
+      [
+        "region", "create", centre.name, "--centre", centre.conninfo, "-d",
+        servers.primary.conninfo,
+      ])
+    defer {
+      _ = try? Tools.run(
+        "quake-admin", ["region", "drop", "--yes", "-d", servers.primary.conninfo])
+    }
+    try eventually("the standby has the whole copy") {
+      try servers.standby.ask("select bool_and(srsubstate = 'r') from pg_subscription_rel") == "t"
+    }
+    try servers.standby.ask("select pg_wal_replay_pause()")
+    try eventually("it replays no more") {
+      try servers.standby.ask("select pg_get_wal_replay_pause_state()") == "paused"
+    }
+    try centre.psql("insert into quake.quake (code, time) values ('us1', now())")
+    try eventually("the region has confirmed it") {
+      let confirmed = try centre.value(
+        """
+        select confirmed_flush_lsn >= pg_current_wal_lsn() from pg_replication_slots
+         where slot_name = 'quake_region_\(centre.name)'
+        """)
+      return try confirmed == "t" && servers.primary.ask("select count(*) from quake.quake") == "1"
+    }
+    let check = try Tools.run("quake-admin", ["region", "check", "-d", servers.standby.conninfo])
+    #expect(check.output.contains("ok: history: no transaction yet"), "\(check.output)")
+    #expect(
+      check.output.contains(
+        """
+        not seen: subscription: the state of the subscription, which the primary has
+          Run this command on the primary.
+        """), "\(check.output)")
+    try servers.standby.ask("select pg_wal_replay_resume()")
   }
 
   @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
