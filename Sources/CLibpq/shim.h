@@ -35,6 +35,7 @@ static inline int quake_pq_available(const PGconn *connection) {
 // The field codes of PQresultErrorField are character macros, which Swift imports as Int32 or not at
 // all, depending on how they are spelled.
 enum {
+  quake_pq_severity = PG_DIAG_SEVERITY_NONLOCALIZED,
   quake_pq_sqlstate = PG_DIAG_SQLSTATE,
   quake_pq_message = PG_DIAG_MESSAGE_PRIMARY,
   quake_pq_detail = PG_DIAG_MESSAGE_DETAIL,

@@ -128,9 +128,7 @@ extension PostgresError {
 extension PostgresError {
   /// The error a result carries.
   init(result: OpaquePointer, connection: OpaquePointer, statement: String) {
-    func field(_ code: Int) -> String? {
-      PQresultErrorField(result, Int32(code)).map { Self.text($0) }
-    }
+    func field(_ code: Int) -> String? { Self.field(code, of: result) }
     let sqlState = field(quake_pq_sqlstate) ?? ""
     let lost = PQstatus(connection) != CONNECTION_OK
     self.init(
@@ -150,6 +148,11 @@ extension PostgresError {
       self.position = position
       line = 1 + statement.unicodeScalars.prefix(position - 1).count { $0 == "\n" }
     }
+  }
+
+  /// A part of an error or of a notice; nil if it has none.
+  static func field(_ code: Int, of result: OpaquePointer) -> String? {
+    PQresultErrorField(result, Int32(code)).map { Self.text($0) }
   }
 
   /// The error with the statement during which it happened.

@@ -1,3 +1,4 @@
+import Basics
 import Postgres
 import TestSupport
 import Testing
@@ -21,6 +22,20 @@ import Testing
     let check = try failure("insert into public.t values (-1)")
     #expect(check.sqlState == "23514")
     #expect(check.constraint == "t_a_positive")
+  }
+
+  @Test func aServerThatEndsAnIdleSessionSaysWhy() throws {
+    try connection.run("set idle_session_timeout = '1ms'")
+    let error = try #require(throws: PostgresError.self) {
+      while connection.wait(until: Deadline(after: ToolProcess.patience)) == .ready {
+        _ = try connection.takeNotifications()
+      }
+    }
+    #expect(error.kind == .connection)
+    #expect(
+      error.message
+        == "lost the connection to the database: FATAL: terminating connection due to idle-session timeout"
+    )
   }
 
   @Test func aLongServerErrorIsCut() throws {

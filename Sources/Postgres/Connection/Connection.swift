@@ -38,6 +38,8 @@ public final class Connection {
   private var answerLimit: Int?
   /// The bytes that have arrived.
   private var answerBytes = 0
+  /// Why the server has ended the session, if it said so while no statement ran.
+  private var lastWords: String?
   /// The connection is closed if a server sends more than this multiple of the limit after a cancellation.
   private static let answerTolerance = 8
 
@@ -71,6 +73,21 @@ public final class Connection {
       connection = next
       try lookAtSession(others, wake: wake)
     }
+    keepLastWords()
+  }
+
+  /// Keeps why the server ends the session while no statement runs, which libpq takes for a notice: the server stops, an
+  /// administrator ends the session, or `idle_session_timeout` has passed.
+  private func keepLastWords() {
+    PQsetNoticeReceiver(
+      connection,
+      { connection, notice in
+        guard let connection, let notice,
+          PostgresError.field(quake_pq_severity, of: notice) == "FATAL"
+        else { return }
+        let this = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+        this.lastWords = PostgresError.field(quake_pq_message, of: notice)
+      }, Unmanaged.passUnretained(self).toOpaque())
   }
 
   deinit {
@@ -318,7 +335,11 @@ public final class Connection {
   private static let rowsOfPart: Int32 = 8
 
   func lost() -> PostgresError {
-    PostgresError(connection: connection, doing: "lost the connection to the database")
+    let doing = "lost the connection to the database"
+    if let lastWords {
+      return PostgresError(kind: .connection, message: "\(doing): FATAL: \(lastWords)")
+    }
+    return PostgresError(connection: connection, doing: doing)
   }
 
   /// The next result of the running statement, or nil at its end.

@@ -92,6 +92,100 @@ package struct Region: Sendable {
     }
   }
 
+  /// Why the newest transactions of the region and of its centre cannot be those of one history; nil if they can. What is
+  /// only late is no reason.
+  ///
+  /// The chain of the history shows a gap when the next transaction arrives. Until then a region looks well that has
+  /// confirmed what it lacks, as a promoted standby of it may; and so does one whose centre has lost transactions that
+  /// the region has. PostgreSQL skips what such a centre commits until its WAL is as long as that which the region has read.
+  package func contradiction(
+    over connection: Connection, at centre: Connection
+  ) throws(PostgresError) -> String? {
+    // A hot standby of either may be late.
+    for database in [connection, centre] {
+      guard try !database.row("select pg_is_in_recovery()", as: Bool.self) else { return nil }
+    }
+    let newest = try connection.firstRow(
+      "select token, nonce from quake.change_transaction order by token desc limit 1",
+      as: (Int64, String).self)
+    if let (number, nonce) = newest {
+      let isKnown = try centre.row(
+        """
+        select exists (select from quake.change_transaction t
+                        where t.token = \(number) and t.nonce = \(nonce))
+            or \(number) < coalesce((select max(f.token) from quake.history_floor f), 0)
+        """, as: Bool.self)
+      guard isKnown else {
+        return
+          "the centre lacks transaction \(number).\(nonce) of the region: it was restored, or a failover has lost it"
+      }
+    }
+    // The workers of a first copy confirm what they leave to it.
+    let isCopied = try connection.row(
+      """
+      select count(*) > 0 and coalesce(bool_and(r.srsubstate = 'r'), false)
+        from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
+       where s.subname = \(slot)
+         and s.subdbid = (select oid from pg_database where datname = current_database())
+      """, as: Bool.self)
+    // The position is one after the commit of that transaction.
+    let sent = try centre.firstRow(
+      """
+      select token, nonce, pg_current_wal_lsn()::text from quake.change_transaction order by token desc limit 1
+      """, as: (Int64, String, String).self)
+    guard isCopied, let (number, nonce, position) = sent else { return nil }
+    // A region that only is late gets it, or confirms nothing.
+    let deadline = Deadline(after: .seconds(2))
+    repeat {
+      let isConfirmed = try centre.firstRow(
+        """
+        select coalesce(confirmed_flush_lsn >= \(position)::pg_lsn, false) from pg_replication_slots
+         where slot_name = \(slot) and database = current_database()
+        """, as: Bool.self)
+      let isHere = try connection.row(
+        "select coalesce(max(token), 0) >= \(number) from quake.change_transaction", as: Bool.self)
+      guard !isHere, let isConfirmed else { return nil }
+      if isConfirmed {
+        return
+          "the region lacks transaction \(number).\(nonce), and has confirmed to its centre that it has it"
+      }
+      _ = Connection.pause(for: .milliseconds(50))
+    } while !deadline.hasPassed
+    return nil
+  }
+
+  /// The `transaction_timeout` of the workers of the region, which versions from 17 on have; nil without one. What takes
+  /// longer, a copy or a transaction of the centre, begins again for ever, and PostgreSQL counts it as no failure.
+  ///
+  /// - Parameter connection: Of the role that owns the subscription, whose settings the workers have.
+  package static func transactionLimit(
+    over connection: Connection
+  ) throws(PostgresError) -> String? {
+    try connection.firstRow(
+      "select current_setting(name) from pg_settings where name = 'transaction_timeout' and setting <> '0'",
+      as: String.self)
+  }
+
+  /// What to do about `transactionLimit`.
+  package static func advice(onLimit limit: String) -> String {
+    """
+    What takes longer than transaction_timeout (\(limit)), a copy or a transaction of the centre, never arrives here. Set it \
+    to 0 for the superuser that made the region.
+    """
+  }
+
+  /// Why a slot cannot be read any more, in words.
+  ///
+  /// - Parameter invalidation: The reason in `pg_replication_slots`, which versions before 17 do not have.
+  package static func reason(of invalidation: String?) -> String {
+    switch invalidation {
+    case nil, "wal_removed": "max_slot_wal_keep_size at the centre was exceeded"
+    case "idle_timeout":
+      "nobody has read it for longer than idle_replication_slot_timeout at the centre"
+    case let other?: "the centre's server gives the reason \(other)"
+    }
+  }
+
   /// What is wrong with the publications of the centre, and with the subscription to them.
   package func faults(
     over connection: Connection, at centre: Connection

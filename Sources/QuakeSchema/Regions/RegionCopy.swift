@@ -58,9 +58,11 @@ package struct RegionCopy {
       }
       guard !deadline.hasPassed, Connection.pause(for: .milliseconds(100), wake: wake) != .woken
       else {
+        let limit = try Region.transactionLimit(over: region)
         throw StoreError(
           .locked, "\(all - ready) of \(all) tables are not copied yet",
-          hint: "The copy goes on by itself; \"quake-admin region check\" tells how far it is.")
+          hint: limit.map(Region.advice(onLimit:))
+            ?? "The copy goes on by itself; \"quake-admin region check\" tells how far it is.")
       }
     }
   }

@@ -177,12 +177,13 @@ package struct RegionMaker {
   /// Throws if changes of the centre may have passed the region by.
   private func refuseLosses(_ present: Region) throws {
     let again = "Add --anew: it removes events and history of the region, and copies them again."
-    let isWhole = try centre.firstRow(
+    let state = try centre.firstRow(
       """
-      select coalesce(wal_status, '') <> 'lost' from pg_replication_slots
-       where slot_name = \(slot) and database = current_database()
-      """, as: Bool.self)
-    guard let isWhole else {
+      select coalesce(wal_status, '') <> 'lost', to_jsonb(s) ->> 'invalidation_reason',
+             coalesce(confirmed_flush_lsn > pg_current_wal_lsn(), false)
+        from pg_replication_slots s where slot_name = \(slot) and database = current_database()
+      """, as: (Bool, String?, Bool).self)
+    guard let (isWhole, invalidation, isAhead) = state else {
       throw StoreError(
         .conflict, "the centre \(centre.label) has no slot \(slot)",
         detail:
@@ -192,7 +193,14 @@ package struct RegionMaker {
     guard isWhole else {
       throw StoreError(
         .conflict, "slot \(slot) has lost WAL that the region needs",
-        detail: "max_slot_wal_keep_size at the centre was exceeded.", hint: again)
+        detail: "The reason: \(Region.reason(of: invalidation)).", hint: again)
+    }
+    guard !isAhead else {
+      throw StoreError(
+        .conflict, "region \"\(name)\" has read more of its centre than the centre has",
+        detail:
+          "The centre was restored, or has lost transactions in a failover. The region skips what is committed there now.",
+        hint: again)
     }
     if let gap = try Region.gap(in: region), try Region.gap(in: centre)?.message != gap.message {
       throw StoreError(
@@ -204,6 +212,11 @@ package struct RegionMaker {
       throw StoreError(
         .conflict, "changes of the centre may be missing in region \"\(name)\"",
         detail: faults.descriptions.joined(separator: "; ") + ".", hint: again)
+    }
+    if let contradiction = try present.contradiction(over: region, at: centre) {
+      throw StoreError(
+        .conflict, "region \"\(name)\" does not have the history of its centre",
+        detail: "\(contradiction.prefix(1).uppercased())\(contradiction.dropFirst()).", hint: again)
     }
   }
 

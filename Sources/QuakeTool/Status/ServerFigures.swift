@@ -10,8 +10,11 @@ package struct ServerFigures {
     package let isActive: Bool
     /// Whether its reader lacks WAL, or soon will.
     package let isLost: Bool
+    /// Why nobody can read it any more, as versions from 17 on tell: `wal_removed`, `idle_timeout` and the like.
+    package let invalidation: String?
     package let retainedBytes: Int64
-    /// WAL that the reader of a logical slot has not confirmed; nil for a physical slot.
+    /// WAL that the reader of a logical slot has not confirmed; nil for a physical slot. Below zero, the reader has
+    /// confirmed more than there is: this server was restored, or has lost transactions in a failover.
     package let behindBytes: Int64?
     /// How long ago the server wrote what that reader confirmed last; nil if that is not known, as while it is idle.
     package let lagSeconds: Double?
@@ -80,22 +83,27 @@ package struct ServerFigures {
   }
 
   package static func slots(over connection: Connection) throws(PostgresError) -> [Slot] {
-    try connection.rows(
+    // The server writes on: its position is asked for after a row has that of the slot.
+    let end: SQL = """
+      case when pg_is_in_recovery() then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end
+      """
+    return try connection.rows(
       """
       select slot_name, active, coalesce(wal_status, '') in ('lost', 'unreserved'),
-             coalesce(pg_wal_lsn_diff(w.lsn, restart_lsn), 0)::int8, pg_wal_lsn_diff(w.lsn, confirmed_flush_lsn)::int8,
+             to_jsonb(s) ->> 'invalidation_reason',
+             coalesce(pg_wal_lsn_diff(\(sql: end), restart_lsn), 0)::int8,
+             pg_wal_lsn_diff(\(sql: end), confirmed_flush_lsn)::int8,
              (select extract(epoch from r.flush_lag)::float8 from pg_stat_replication r
                where r.pid = s.active_pid and s.slot_type = 'logical')
         from pg_replication_slots s
-       cross join (select case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
-                               else pg_current_wal_lsn() end) w (lsn)
        -- Since version 17 a standby has copies of slots, which nobody reads there. After its promotion they are read.
        where not (pg_is_in_recovery() and coalesce((to_jsonb(s) ->> 'synced')::boolean, false))
        order by slot_name
-      """, as: (String, Bool, Bool, Int64, Int64?, Double?).self
+      """, as: (String, Bool, Bool, String?, Int64, Int64?, Double?).self
     ).map {
       Slot(
-        name: $0, isActive: $1, isLost: $2, retainedBytes: $3, behindBytes: $4, lagSeconds: $5)
+        name: $0, isActive: $1, isLost: $2, invalidation: $3, retainedBytes: $4, behindBytes: $5,
+        lagSeconds: $6)
     }
   }
 

@@ -41,8 +41,10 @@ package struct StatusLimits: Sendable {
 
   /// All problems, if the schema is one that this program knows.
   package func problems(in report: StatusReport) -> [Problem] {
-    [report.changes.map(Self.problem(_:)), report.server.region.flatMap(Self.problem(of:))]
-      .compactMap { $0 } + problemsOfStore(in: report) + problemsOfConsumers(in: report)
+    [
+      report.changes.map(Self.problem(_:)), report.server.region.flatMap(Self.problem(of:)),
+      report.isStandby ? nil : Self.problem(of: report.server.slots),
+    ].compactMap { $0 } + problemsOfStore(in: report) + problemsOfConsumers(in: report)
   }
 
   /// All problems except those of the schema, of a region and of consumers.
@@ -163,6 +165,21 @@ package struct StatusLimits: Sendable {
       message: "feed \(feed.name) \(words)\(failures)",
       detail: feed.error,
       hint: "The limit is \(Readable.duration(limit(for: feed))); --max-lag sets another.")
+  }
+}
+
+extension StatusLimits {
+  /// The problem of slots of a primary whose readers have read more than it has; nil if there are none.
+  package static func problem(of slots: [ServerFigures.Slot]) -> Problem? {
+    let ahead = slots.filter { $0.behindBytes ?? 0 < 0 }.map(\.name)
+    guard !ahead.isEmpty else { return nil }
+    return Problem(
+      message:
+        "the reader of slot \(ahead.joined(separator: ", ")) has read more than this server has, and skips what is committed now",
+      hint: """
+        This server was restored, or has lost transactions in a failover. Set the reader up anew: for a region run \
+        "quake-admin region create NAME --centre URL --anew" there.
+        """)
   }
 }
 

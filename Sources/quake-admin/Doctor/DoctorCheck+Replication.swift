@@ -87,8 +87,11 @@ extension DoctorCheck {
           separator: "; "),
         """
         Start its reader again. If it cannot go on, drop the slot and set the reader up anew. A larger \
-        max_slot_wal_keep_size keeps more.
+        max_slot_wal_keep_size, or a longer idle_replication_slot_timeout, keeps more.
         """)
+    }
+    if !patient.isStandby, let problem = StatusLimits.problem(of: slots) {
+      return .problem(problem.message, problem.hint ?? "")
     }
     guard full.isEmpty else { return .problem(full.joined(separator: "; "), next) }
     let unused = slots.filter { !$0.isActive }.map(\.name)

@@ -25,7 +25,7 @@ struct RegionCheck {
     var lines = [
       DoctorCommand.Line(check: "subscription", finding: try subscription()),
       DoctorCommand.Line(check: "triggers", finding: try triggers()),
-      DoctorCommand.Line(check: "history", finding: try history()),
+      DoctorCommand.Line(check: "history", finding: try history(try? self.centre.get())),
     ]
     let centre: Connection
     switch self.centre {
@@ -52,11 +52,22 @@ struct RegionCheck {
   // MARK: - The region
 
   private func subscription() throws -> Finding {
+    guard try !connection.row("select pg_is_in_recovery()", as: Bool.self) else {
+      return .unseen(
+        "the state of the subscription, which the primary has", "Run this command on the primary.")
+    }
     guard let figures = try ServerFigures.region(over: connection) else {
       return .unseen("the state of the subscription", "Connect as a role that may read it.")
     }
+    let limit = try Region.transactionLimit(over: connection)
     if let problem = StatusLimits.problem(of: figures) {
-      return .problem(problem.message, problem.hint ?? "")
+      return .problem(
+        problem.message,
+        [problem.hint, limit.map(Region.advice(onLimit:))].compactMap(\.self).joined(separator: " ")
+      )
+    }
+    if let limit {
+      return .warning("transaction_timeout is \(limit)", Region.advice(onLimit: limit))
     }
     let lag = Readable.duration(Duration(lag: max(figures.lagSeconds ?? 0, 0)))
     let failures = Readable.count(Int(figures.errors), "failure")
@@ -79,11 +90,16 @@ struct RegionCheck {
     )
   }
 
-  private func history() throws -> Finding {
+  private func history(_ centre: Connection?) throws -> Finding {
     if let gap = try Region.gap(in: connection) {
       return .problem(
         gap.message + (gap.detail.map { ": \($0)" } ?? ""),
         "Transactions are missing here: copy the centre anew with \(again) --anew.")
+    }
+    if let contradiction = try centre.flatMap({ centre throws(PostgresError) in
+      try region.contradiction(over: connection, at: centre)
+    }) {
+      return .problem(contradiction, "Copy the centre anew with \(again) --anew.")
     }
     let newest = try connection.firstRow(
       """
@@ -165,9 +181,15 @@ struct RegionCheck {
     }
     let kept = "keeps \(Readable.bytes(Int(slot.retainedBytes))) of WAL at the centre"
     guard !slot.isLost else {
+      let reason = Region.reason(of: slot.invalidation)
       return .problem(
         "\(region.slot) has lost WAL that the region needs, or is about to",
-        "If the region cannot go on, copy the centre anew with \(again) --anew; max_slot_wal_keep_size at the centre was exceeded."
+        "If the region cannot go on, copy the centre anew with \(again) --anew; \(reason).")
+    }
+    guard slot.behindBytes ?? 0 >= 0 else {
+      return .problem(
+        "the region has read more of \(region.slot) than the centre has, and skips what is committed now",
+        "The centre was restored, or has lost transactions in a failover: copy it anew with \(again) --anew."
       )
     }
     let limit = DoctorCheck.Limits().retainedWAL

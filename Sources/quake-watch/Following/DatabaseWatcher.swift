@@ -56,6 +56,8 @@ final class DatabaseWatcher: Watcher {
       try source.connect(over: connection)
       do {
         let isReconnected = session.takeReconnected()
+        // A snapshot that is never completed begins again each time.
+        session.isFollowing = follows
         try delivery.begin()
         return try follow(over: connection, isReconnected: isReconnected)
       } catch let error as StoreError {
@@ -83,7 +85,6 @@ final class DatabaseWatcher: Watcher {
     }
     // Before reading: a commit after the read sends a notification.
     try follower.listen()
-    session.isFollowing = true
     if isReconnected { reports.reconnected(follower) }
     reports.session(of: follower)
     try refresh?.ask(over: connection)

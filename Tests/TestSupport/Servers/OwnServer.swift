@@ -9,9 +9,11 @@ package final class OwnServer: Sendable {
   package let server: EmbeddedServer
 
   /// Starts one, with the schema in its database.
-  package init(settings: [String: String] = [:]) throws {
+  ///
+  /// - Parameter binDirectory: The programs of another version; nil: those of the other servers.
+  package init(settings: [String: String] = [:], binDirectory: String? = nil) throws {
     var options = EmbeddedServer.Options(home: TestFolders.path("own-server"))
-    options.binDirectory = ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
+    options.binDirectory = binDirectory ?? ProcessInfo.processInfo.environment["QUAKE_PG_BIN"]
     // A killed process loses nothing that it had written, only a machine without power does.
     options.settings = [
       "fsync": "off", "max_connections": "200", "deadlock_timeout": "50ms",

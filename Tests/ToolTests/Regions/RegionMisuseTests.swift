@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import TestSupport
 import Testing
@@ -146,6 +147,47 @@ import Testing
       try scene.region.value(
         "select subsynccommit from pg_subscription where subname = '\(scene.subscription)'")
         == "local")
+  }
+
+  @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
+  func theReasonForWhichASlotWasLostIsNamed() throws {
+    let centre = try OwnServer(
+      settings: ["wal_level": "logical", "idle_replication_slot_timeout": "1s"],
+      binDirectory: ProcessInfo.processInfo.environment["QUAKE_PG18_BIN"])
+    let region = try TestDatabase(on: .region)
+    let create = ["region", "create", region.name, "--centre", centre.conninfo] + region.option
+    try Tools.succeed("quake-admin", create)
+    let subscription = "quake_region_\(region.name)"
+    try region.connect().run("alter subscription \(subscription) disable")
+    try eventually("nobody has read the slot for too long") {
+      try centre.server.ask("checkpoint")
+      return try centre.server.ask("select wal_status from pg_replication_slots") == "lost"
+    }
+    let reason = "nobody has read it for longer than idle_replication_slot_timeout at the centre"
+    let check = try Tools.run("quake-admin", ["region", "check"] + region.option)
+    #expect(check.output.contains(reason), "\(check.output)")
+    #expect(!check.output.contains("max_slot_wal_keep_size"), "\(check.output)")
+    let refused = try Tools.run("quake-admin", create)
+    #expect(refused.status == 1 && refused.errors.contains(reason), "\(refused.errors)")
+    try Tools.succeed("quake-admin", create + ["--anew"])
+    try Tools.succeed("quake-admin", ["region", "drop", "--yes"] + region.option)
+  }
+
+  @Test(.enabled(if: TestServer.other != nil, "QUAKE_PG18_BIN is not set"))
+  func aLimitOnTheTransactionsOfTheWorkersIsNamed() throws {
+    let centre = try TestDatabase(on: .centre)
+    let region = try TestDatabase(on: try #require(TestServer.other))
+    try region.psql("alter database \(region.name) set transaction_timeout = '1min'")
+    let create = ["region", "create", region.name, "--centre", centre.conninfo] + region.option
+    let begun = try Tools.run("quake-admin", create + ["--timeout", "0s"])
+    let advice = "What takes longer than transaction_timeout (1min)"
+    #expect(begun.status == 75 && begun.errors.contains(advice), "\(begun.errors)")
+    try Tools.succeed("quake-admin", create)
+    try eventually("the subscription works") {
+      try Tools.run("quake-admin", ["region", "check"] + region.option).output
+        .contains("warning: subscription: transaction_timeout is 1min\n  \(advice)")
+    }
+    try Tools.succeed("quake-admin", ["region", "drop", "--yes"] + region.option)
   }
 
   @Test func aFailureToConnectLeavesTheRegionAsItWas() throws {

@@ -113,6 +113,7 @@ import Testing
     while line.string("op") == "snapshot" { line = try JSONLine(watch.line()) }
     #expect(line.string("op") == "reset")
     #expect(line.string("reason") == (resetting.isEmpty ? "interrupted" : "expired"))
+    try watch.waitForError("lost the connection to the database")
     let codes = try watch.lines(1502).compactMap { line -> String? in
       let line = try JSONLine(line)
       return line.string("op") == "snapshot" ? line.string("code") : nil
