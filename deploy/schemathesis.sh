@@ -14,7 +14,7 @@ if [[ ! -x $program ]] || ! "$program" --version >/dev/null 2>&1; then
   rm -rf "$folder"
   python3 -m venv "$folder" >&2
   if ! "$folder/bin/pip" install --quiet --no-compile --disable-pip-version-check --only-binary :all: \
-    --timeout 20 --retries 1 "schemathesis>=4,<5" >&2; then
+    --timeout 20 --retries 1 "schemathesis==4.32.5" >&2; then
     rm -rf "$folder"
     exit 69
   fi

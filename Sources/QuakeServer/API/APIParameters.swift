@@ -54,15 +54,16 @@ enum APIParameters {
       return placeholder.hasSuffix(",...") ? .words(words) : .choice(words)
     }
     switch placeholder {
-    case "M": return .number()
+    case "M" where isChange(option.name), "KM" where isChange(option.name):
+      return .number(0...Double.greatestFiniteMagnitude)
+    case "M", "KM": return .number()
     case "M|METHOD": return .string(pattern: completeness)
-    case "KM": return .number()
     case "WIDTH": return .number(0.01...10)
     case "N": return .integer(option.name == "felt" ? 0...Int.max : 1...limits(of: option))
     case "TIME": return .string(pattern: "^\(moment)$")
     case "TOKEN": return .string(pattern: "^\(token)$")
     case "TOKEN|NUMBER|TIME": return .string(pattern: "^(\(token)|[0-9]{1,18}|oldest|\(moment))$")
-    case "DURATION": return .string(pattern: duration(option.name == "timeout"))
+    case "DURATION": return .string(pattern: duration(option.name))
     case "HH:MM-HH:MM": return .string(pattern: "^\(hour)-\(hour)$")
     case "ZONE": return .string(pattern: "^UTC$|^[A-Za-z_]+/[A-Za-z_/+-]+$")
     case "quieter": return .choice(["quieter"])
@@ -82,6 +83,11 @@ enum APIParameters {
     }
   }
 
+  /// Whether an option is how much a value has to change.
+  private static func isChange(_ name: String) -> Bool {
+    name == "hysteresis" || name.hasSuffix("-change") || name.hasSuffix("-step")
+  }
+
   private static func limits(of option: Option) -> Int {
     option.defaultText.flatMap { Int($0) } ?? Int.max
   }
@@ -99,11 +105,12 @@ enum APIParameters {
   /// A number from 0.001 to 0.9999.
   private static let small = #"0\.([1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?)"#
 
-  private static func duration(_ isShort: Bool) -> String {
-    isShort
-      ? "^([1-9][0-9]{0,3}ms|([1-9]|[1-5][0-9]|60)s|1m)$"
-      : "^([1-9][0-9]{0,5}\(fraction)?ms|(\(small)|[1-9][0-9]{0,5}\(fraction)?)(s|m|h)?"
-        + "|(\(small)|[1-9][0-9]{0,4}\(fraction)?)d)$"
+  private static func duration(_ name: String) -> String {
+    if name == "timeout" { return "^([1-9][0-9]{0,3}ms|([1-9]|[1-5][0-9]|60)s|1m)$" }
+    // An age has a unit, see `ParsedArguments.age`.
+    let unit = ["last", "newer-than"].contains(name) ? "(s|m|h)" : "(s|m|h)?"
+    return "^([1-9][0-9]{0,5}\(fraction)?ms|(\(small)|[1-9][0-9]{0,5}\(fraction)?)\(unit)"
+      + "|(\(small)|[1-9][0-9]{0,4}\(fraction)?)d)$"
   }
 
   /// The pattern of a date of the years 1000 to 9999, with or without a time of day.

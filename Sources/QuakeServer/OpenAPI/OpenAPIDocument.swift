@@ -210,9 +210,7 @@ extension Operation.Schema {
         json.type("integer")
         if let range {
           json.member("minimum", range.lowerBound)
-          if range.upperBound < .max {
-            json.member("maximum", range.upperBound)
-          }
+          json.member("maximum", range.upperBound)
         }
       case .number(let range):
         json.type("number")
