@@ -22,7 +22,7 @@ enum APIParameters {
   static func describe(_ options: [Option], limit: Int? = nil) -> [Operation.Parameter] {
     options.filter { !hidden.contains($0.name) }.map { option in
       var schema = schema(of: option)
-      if let limit, option.name == "limit" { schema = .integer(1...limit) }
+      if let limit, option.name == "limit" { schema = .integer(from: 1, to: limit) }
       return Operation.Parameter(
         option.name, schema, summary(of: option), example: example(of: option))
     }
@@ -59,7 +59,7 @@ enum APIParameters {
     case "M", "KM": return .number()
     case "M|METHOD": return .string(pattern: completeness)
     case "WIDTH": return .number(0.01...10)
-    case "N": return .integer(option.name == "felt" ? 0...Int.max : 1...limits(of: option))
+    case "N": return .integer(from: option.name == "felt" ? 0 : 1, to: limits(of: option))
     case "TIME": return .string(pattern: "^\(moment)$")
     case "TOKEN": return .string(pattern: "^\(token)$")
     case "TOKEN|NUMBER|TIME": return .string(pattern: "^(\(token)|[0-9]{1,18}|oldest|\(moment))$")

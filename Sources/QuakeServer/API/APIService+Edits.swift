@@ -136,7 +136,8 @@ extension APIService {
   }
 
   private static let edit = Operation.Parameter(
-    "edit", .integer(1...Int(Int32.max)), "the number of an edit, the member `edit` of its outcome",
+    "edit", .integer(from: 1, to: Int(Int32.max)),
+    "the number of an edit, the member `edit` of its outcome",
     in: .path, example: "7")
 
   var editRestoreRoute: Route {

@@ -203,7 +203,10 @@ extension FDSNParameter {
       case .time: .string(pattern: "^(\(APIParameters.time))?$")
       case .double: .number(range)
       case .integer:
-        .integer(range.map { Int($0.lowerBound)...(Int(exactly: $0.upperBound) ?? Int.max) })
+        // One that is too large is the largest.
+        .integer(
+          from: (range?.lowerBound).map { Int($0) },
+          to: (range?.upperBound).flatMap { Int(exactly: $0) })
       case .boolean: .boolean
       case .string where name == "includedeleted": .choice(["true", "false", "only"])
       case .string: .string()

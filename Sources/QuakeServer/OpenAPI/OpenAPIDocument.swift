@@ -206,12 +206,10 @@ extension Operation.Schema {
       case .choice(let words):
         json.type("string")
         json.words(words)
-      case .integer(let range):
+      case .integer(let least, let most):
         json.type("integer")
-        if let range {
-          json.member("minimum", range.lowerBound)
-          json.member("maximum", range.upperBound)
-        }
+        if let least { json.member("minimum", least) }
+        if let most { json.member("maximum", most) }
       case .number(let range):
         json.type("number")
         if let range { json.bounds(range) }

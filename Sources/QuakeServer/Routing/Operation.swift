@@ -57,7 +57,7 @@ struct Operation: Sendable {
   enum Schema: Sendable {
     case string(pattern: String? = nil)
     case choice([String])
-    case integer(ClosedRange<Int>? = nil)
+    case integer(from: Int? = nil, to: Int? = nil)
     case number(ClosedRange<Double>? = nil)
     case boolean
     /// Words with commas between them, each one of these.
