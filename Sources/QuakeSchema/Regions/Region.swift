@@ -54,14 +54,23 @@ package struct Region: Sendable {
 
   /// Whether another database reads the slot of this region. Then this one is a copy of the region, as a restored backup
   /// is, which has the subscription as well.
+  ///
+  /// When the region's own worker ends, its sender at the centre may be there a moment longer: asks for three seconds.
   package func isReadElsewhere(
     than connection: Connection, at centre: Connection
   ) throws(PostgresError) -> Bool {
-    guard
-      try centre.firstRow(
-        "select active from pg_replication_slots where slot_name = \(slot)", as: Bool.self) == true
-    else { return false }
-    return try !connection.row(
+    let deadline = Deadline(after: .seconds(3))
+    repeat {
+      let isActive = try centre.firstRow(
+        "select active from pg_replication_slots where slot_name = \(slot)", as: Bool.self)
+      guard isActive == true, try !isRead(by: connection) else { return false }
+      _ = Connection.pause(for: .milliseconds(50))
+    } while !deadline.hasPassed
+    return true
+  }
+
+  private func isRead(by connection: Connection) throws(PostgresError) -> Bool {
+    try connection.row(
       """
       select exists (select from pg_stat_subscription w join pg_subscription s on s.oid = w.subid
                       where s.subname = \(slot) and w.pid is not null
