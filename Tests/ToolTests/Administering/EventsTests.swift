@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-admin events`, and the worker that expires events.
-@Suite final class EventsTests: DatabaseSuite {
+@Suite final class EventsTests: ToolSuite {
   private func events(
     _ arguments: [String], input: String? = nil
   ) throws -> ToolProcess.Outcome {

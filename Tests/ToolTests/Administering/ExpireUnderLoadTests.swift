@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Expiring many events while a worker imports a feed that still has some of them, and a watcher follows.
-@Suite final class ExpireUnderLoadTests: DatabaseSuite {
+@Suite final class ExpireUnderLoadTests: ToolSuite {
   private let count = Tools.isSoak ? 1_000_000 : 12_000
   /// Expired events that the feed still has, and events of today.
   private let shared = 300

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-admin status`: its output and its exit status.
-@Suite final class StatusTests: DatabaseSuite {
+@Suite final class StatusTests: ToolSuite {
   private func status(_ arguments: String...) throws -> ToolProcess.Outcome {
     try database.run("quake-admin", ["status"] + arguments)
   }

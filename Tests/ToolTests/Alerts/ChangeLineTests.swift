@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The lines that `quake-watch` prints for people.
-@Suite final class ChangeLineTests: DatabaseSuite {
+@Suite final class ChangeLineTests: ToolSuite {
   private func watch(_ arguments: String...) throws -> [String] {
     let outcome = try database.run("quake-watch", ["--from-start", "--no-follow"] + arguments)
     try #require(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")

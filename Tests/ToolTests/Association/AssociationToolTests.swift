@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-admin associations`, and what lists show of it.
-@Suite final class AssociationToolTests: DatabaseSuite {
+@Suite final class AssociationToolTests: ToolSuite {
   private func tool(_ name: String, _ arguments: String...) throws -> ToolProcess.Outcome {
     try database.run(name, arguments)
   }

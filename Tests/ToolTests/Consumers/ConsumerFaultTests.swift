@@ -5,7 +5,7 @@ import Testing
 
 /// What a consumer of `quake-watch run` keeps through lost connections, rewinds, refusals and restores, and how it obeys
 /// `quake-admin consumers`.
-@Suite final class ConsumerFaultTests: DatabaseSuite {
+@Suite final class ConsumerFaultTests: ToolSuite {
   private func insert(_ codes: String..., magnitude: Double = 5) throws {
     let rows = codes.map { "('\($0)', now(), \(magnitude))" }.joined(separator: ", ")
     try database.psql("insert into quake.quake (code, time, magnitude) values \(rows);")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-ingest backfill PATH`.
-@Suite final class BackfillFileTests: DatabaseSuite {
+@Suite final class BackfillFileTests: ToolSuite {
   private func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
     try database.run("quake-ingest", ["backfill"] + arguments)
   }

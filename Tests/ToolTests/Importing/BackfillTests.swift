@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-ingest backfill` against the simulator's event service.
-@Suite final class BackfillTests: DatabaseSuite {
+@Suite final class BackfillTests: ToolSuite {
   private static func time(daysAgo days: Double) -> String {
     Date(timeIntervalSinceNow: -days * 86_400).formatted(.iso8601)
   }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Events that their agency deletes and revives, and event types, from files to lists and watchers.
-@Suite final class DeletedByAgencyTests: DatabaseSuite {
+@Suite final class DeletedByAgencyTests: ToolSuite {
   /// Imports a text, and returns the counts.
   private func load(_ text: String, _ arguments: String...) throws -> JSONLine {
     let file = try folder.write("feed", text)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Answers that look like a feed without events, or like no change, but are errors: none is taken for a snapshot.
-@Suite final class ErrorAnswerTests: DatabaseSuite {
+@Suite final class ErrorAnswerTests: ToolSuite {
   private static let error =
     #"{"type":"FeatureCollection","metadata":{"generated":1700000200000,"status":503,"#
     + #""error":"Service unavailable","count":0},"features":[]}"#

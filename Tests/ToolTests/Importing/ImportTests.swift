@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-ingest import` with valid sources.
-@Suite final class ImportTests: DatabaseSuite {
+@Suite final class ImportTests: ToolSuite {
   private func run(_ arguments: [String], input: String = "/dev/null") throws -> ToolProcess.Outcome
   {
     try database.run("quake-ingest", ["import"] + arguments, input: input)

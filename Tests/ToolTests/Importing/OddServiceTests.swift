@@ -4,7 +4,7 @@ import Testing
 
 /// `quake-ingest backfill` against event services that limit their answers without saying so, or that say in their
 /// own way that they have nothing. Each has 240 events, one every ten minutes from 1 November 2024 on.
-@Suite final class OddServiceTests: DatabaseSuite {
+@Suite final class OddServiceTests: ToolSuite {
   private static let first = Date(timeIntervalSince1970: 1_730_419_200)
   private static let header =
     "#EventID|Time|Latitude|Longitude|Depth/km|Author|Catalog|Contributor|ContributorID|MagType|"

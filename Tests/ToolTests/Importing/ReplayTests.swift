@@ -4,7 +4,7 @@ import Testing
 
 /// Snapshots of real days, good and bad, through the built tools.
 @Suite(.enabled(if: Feeds.hasReal, "no real feeds in QUAKE_REAL_FEEDS"))
-final class ReplayTests: DatabaseSuite {
+final class ReplayTests: ToolSuite {
   private func replay(_ name: String, _ arguments: String...) throws -> [JSONLine] {
     try database.succeed(
       "quake-ingest", ["replay", "\(Feeds.realFolder)/replay/\(name)", "--json"] + arguments

@@ -4,7 +4,7 @@ import Testing
 
 /// Simulated events never happened: they have a source, networks and codes of their own, everything that is
 /// printed says so, and they do not get into a store of others by accident.
-@Suite final class SimulatedTests: DatabaseSuite {
+@Suite final class SimulatedTests: ToolSuite {
   private func simulated(_ name: String = "simulated.geojson", _ more: [String] = []) throws
     -> String
   {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Events that a polled feed no longer has.
-@Suite final class WithdrawalTests: DatabaseSuite {
+@Suite final class WithdrawalTests: ToolSuite {
   /// A feed of events that happened hours ago, and their detail pages.
   private final class Catalogue: Sendable {
     private let events: Mutex<Set<Int>>

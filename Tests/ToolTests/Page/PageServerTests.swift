@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How `quake-serve` serves the page and its files.
-@Suite final class PageServerTests: DatabaseSuite {
+@Suite final class PageServerTests: ToolSuite {
   private func settings(_ server: ServerProcess) throws -> [String: Any] {
     try server.get("/page/settings").object()
   }

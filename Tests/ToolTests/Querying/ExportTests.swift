@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-query export`: what it writes is read by other programs, and imported again without a change.
-@Suite final class ExportTests: DatabaseSuite {
+@Suite final class ExportTests: ToolSuite {
   private func load(_ files: [String]) throws {
     try database.succeed("quake-ingest", ["import"] + files)
   }

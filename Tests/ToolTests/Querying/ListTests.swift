@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-query list` and `stats`: order, pages, columns, codes, terminal, and bad input.
-@Suite final class ListTests: DatabaseSuite {
+@Suite final class ListTests: ToolSuite {
   override init() throws {
     try super.init()
     try database.psql(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Lists and changes of the past: after a purge, after a replay, and before the first commit.
-@Suite final class PastTests: DatabaseSuite {
+@Suite final class PastTests: ToolSuite {
   private func query(
     _ arguments: [String], _ database: TestDatabase? = nil
   ) throws -> ToolProcess.Outcome {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-query`. The writer is the real `psql`.
-@Suite final class QueryTests: DatabaseSuite {
+@Suite final class QueryTests: ToolSuite {
   override init() throws {
     try super.init()
     try database.psql(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Secrets in the addresses of feeds: sent to the server, and seen nowhere else.
-@Suite final class FeedSecretTests: DatabaseSuite {
+@Suite final class FeedSecretTests: ToolSuite {
   private static let secret = "hunter2hunter2"
 
   private static func server(_ status: Int = 200) throws -> ScriptedServer {

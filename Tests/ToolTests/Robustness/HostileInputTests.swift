@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Input from servers, feeds and users that is malicious, or as harmful as that.
-@Suite final class HostileInputTests: DatabaseSuite {
+@Suite final class HostileInputTests: ToolSuite {
   @Test func datesAfterTheYear9999DoNoHarm() throws {
     let server = try ScriptedServer(
       200,

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Texts of feeds, writers and the server, in everything that a tool prints.
-@Suite final class HostileTextTests: DatabaseSuite {
+@Suite final class HostileTextTests: ToolSuite {
   /// Breaks the line, clears the screen in two ways, reverses the text, and has invisible
   /// characters.
   private static let hostile =

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files and links that other users may have put where the tools keep their files.
-@Suite final class PlantedFileTests: DatabaseSuite {
+@Suite final class PlantedFileTests: ToolSuite {
   override init() throws {
     try super.init()
     try database.insert("a")

@@ -4,7 +4,7 @@ import Testing
 
 /// Several servers on one database behind a proxy.
 @Suite(.enabled(if: !ReverseProxy.Program.tested.isEmpty, "there is no nginx"))
-final class ProxyTests: DatabaseSuite {
+final class ProxyTests: ToolSuite {
   @Test(arguments: ReverseProxy.Program.tested)
   func aClientMovesFromOneServerToTheOther(_ program: ReverseProxy.Program) throws {
     let options = [

@@ -17,7 +17,7 @@ private let hasIPv6: Bool = {
 }()
 
 /// What all routes of `quake-serve` have in common, and its start and end.
-@Suite final class ServeTests: DatabaseSuite {
+@Suite final class ServeTests: ToolSuite {
   @Test func healthAndReadinessAndMetrics() throws {
     let server = try ServerProcess(database)
     #expect(try server.get("/healthz").text == "ok\n")

@@ -5,7 +5,7 @@ import Testing
 
 /// The tools' messages, and their end at SIGTERM, while another session holds a lock that they
 /// need.
-@Suite final class LockWaitTests: DatabaseSuite {
+@Suite final class LockWaitTests: ToolSuite {
   private func lock(_ statement: String) throws -> Connection {
     let holder = try database.connect(applicationName: "the holder")
     try holder.begin()

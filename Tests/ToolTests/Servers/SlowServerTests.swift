@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Servers that hardly send anything, and other feeds that must not wait for them.
-@Suite final class SlowServerTests: DatabaseSuite {
+@Suite final class SlowServerTests: ToolSuite {
   /// How soon a signal ends a download; beside other tests everything takes several times as long.
   private static let promptly = Duration.seconds(Tools.isSoak ? 20 : 90)
 

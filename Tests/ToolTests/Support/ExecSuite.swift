@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A suite whose tests run commands with a watcher, each test with a database and a folder of its own.
-class ExecSuite: DatabaseSuite {
+class ExecSuite: ToolSuite {
   func watch(_ arguments: [String], environment: [String: String] = [:]) throws -> ToolProcess {
     try Tools.start(
       "quake-watch", database.option + arguments,

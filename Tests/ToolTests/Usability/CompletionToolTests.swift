@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The completions and the manual pages of the tools.
-@Suite final class CompletionToolTests: DatabaseSuite {
+@Suite final class CompletionToolTests: ToolSuite {
   private static let tools = [
     "quake-ingest", "quake-watch", "quake-query", "quake-admin", "quake-serve",
   ]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--log-format json`: each line of standard error is an object, also the last.
-@Suite final class LogFormatTests: DatabaseSuite {
+@Suite final class LogFormatTests: ToolSuite {
   private func lines(_ errors: String) throws -> [JSONLine] {
     try errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       .map { try JSONLine(String($0)) }

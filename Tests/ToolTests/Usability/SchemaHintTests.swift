@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// What the tools advise if the schema is not theirs leads on: who follows it does not get the next error.
-@Suite final class SchemaHintTests: DatabaseSuite {
+@Suite final class SchemaHintTests: ToolSuite {
   private let migrate = "quake-admin migrate\""
 
   /// Runs commands of each tool that refuse a schema that is not theirs.

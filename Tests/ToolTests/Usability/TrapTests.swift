@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a person meets who mistypes a word, forgets an argument, or asks before there is anything to ask.
-@Suite final class TrapTests: DatabaseSuite {
+@Suite final class TrapTests: ToolSuite {
   private func run(_ words: String..., environment: [String: String] = [:]) throws
     -> ToolProcess.Outcome
   {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `~/.config/quake/config` and `/etc/quake/config`.
-@Suite final class UserConfigurationTests: DatabaseSuite {
+@Suite final class UserConfigurationTests: ToolSuite {
   override init() throws {
     try super.init()
     try FileManager.default.createDirectory(

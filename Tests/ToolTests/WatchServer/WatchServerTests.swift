@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-watch --url` prints what `quake-watch` prints, and accepts what it accepts.
-@Suite final class WatchServerTests: DatabaseSuite {
+@Suite final class WatchServerTests: ToolSuite {
   /// Transactions of several changes, with texts that JSON has to escape.
   private func load() throws {
     for count in [1, 7, 3, 600] {

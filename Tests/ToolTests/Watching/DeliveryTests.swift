@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `quake-watch` where the server cannot notify it, or no process reads its output.
-@Suite final class DeliveryTests: DatabaseSuite {
+@Suite final class DeliveryTests: ToolSuite {
   private static let pooler = Pooler.program != nil
 
   // MARK: Poolers

@@ -5,7 +5,7 @@ import Testing
 
 /// `quake-watch` with a token that is not, or no longer, in the history: it stops, or begins again
 /// with a snapshot.
-@Suite final class WatchOutcomeTests: DatabaseSuite {
+@Suite final class WatchOutcomeTests: ToolSuite {
   private func watch(_ arguments: [String]) throws -> ToolProcess {
     try database.start("quake-watch", ["--json"] + arguments)
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `quake-watch`: a part of the history only, and the conditions it shares with `quake-query`.
-@Suite final class WatchRangeTests: DatabaseSuite {
+@Suite final class WatchRangeTests: ToolSuite {
   override init() throws {
     try super.init()
     for code in ["a", "b", "c", "d"] {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-watch`: what it prints, where it begins and where it ends. The writer is the real `psql`.
-@Suite final class WatchTests: DatabaseSuite {
+@Suite final class WatchTests: ToolSuite {
   private func watch(_ arguments: [String]) throws -> ToolProcess {
     try database.start("quake-watch", arguments)
   }

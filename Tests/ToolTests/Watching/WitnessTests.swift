@@ -4,7 +4,7 @@ import Testing
 
 /// A named watcher after its database was restored to an earlier state, or lost transactions in a failover: the cursor
 /// in the database has gone back, and the witness has not.
-@Suite final class WitnessTests: DatabaseSuite {
+@Suite final class WitnessTests: ToolSuite {
   private func watch(
     _ arguments: [String], of database: TestDatabase, environment: [String: String] = [:]
   ) throws -> ToolProcess {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `quake-admin feeds`, and how workers obey it.
-@Suite final class FeedsTests: DatabaseSuite {
+@Suite final class FeedsTests: ToolSuite {
   private func feeds(_ arguments: String...) throws -> ToolProcess.Outcome {
     try database.run("quake-admin", ["feeds"] + arguments)
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a worker does so that the tables do not grow for ever.
-@Suite final class HousekeepingTests: DatabaseSuite {
+@Suite final class HousekeepingTests: ToolSuite {
   private func poll(_ feed: String) throws {
     try database.run("quake-ingest", ["run", "--once", "--feed", feed]).expect(0)
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// A worker and a server whose database comes back without transactions that they have seen, as after a restore or a
 /// failover that lost some: that is an error in their logs.
-@Suite final class LostTransactionTests: DatabaseSuite {
+@Suite final class LostTransactionTests: ToolSuite {
   /// Puts another transaction in the place of the last one, and ends the sessions of a program.
   private func replaceLastTransaction(endingSessionsOf tool: String) throws {
     try database.psql(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// One worker that polls many event services, some of which are slow, broken or lie.
-@Suite(.enabled(if: Tools.isSoak, "make soak has it")) final class ManyCentresTests: DatabaseSuite {
+@Suite(.enabled(if: Tools.isSoak, "make soak has it")) final class ManyCentresTests: ToolSuite {
   /// The centres that do not do what they should, by number.
   private static let (slow, broken, lying) = (0, 1, 2)
 

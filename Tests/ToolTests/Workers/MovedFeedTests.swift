@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Feeds whose server redirects to another address, or says that they are gone.
-@Suite final class MovedFeedTests: DatabaseSuite {
+@Suite final class MovedFeedTests: ToolSuite {
   private func admin(_ arguments: String...) throws -> ToolProcess.Outcome {
     try database.run("quake-admin", arguments)
   }

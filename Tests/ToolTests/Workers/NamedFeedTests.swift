@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Feeds with names of their own, from `--feed NAME=FEED` and from sections of the configuration file.
-@Suite final class NamedFeedTests: DatabaseSuite {
+@Suite final class NamedFeedTests: ToolSuite {
   /// Polls once.
   private func run(_ arguments: [String]) throws -> ToolProcess.Outcome {
     try database.run("quake-ingest", ["run", "--once"] + arguments)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests that workers poll now.
-@Suite final class RefreshToolTests: DatabaseSuite {
+@Suite final class RefreshToolTests: ToolSuite {
   /// A feed that changes when a test says so.
   private final class ChangingFeed: Sendable {
     private let answer = Mutex<(status: Int, headers: [String], body: [UInt8])>((200, [], []))

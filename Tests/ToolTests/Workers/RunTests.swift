@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `quake-ingest run` with good feeds and with faulty ones.
-@Suite final class RunTests: DatabaseSuite {
+@Suite final class RunTests: ToolSuite {
   private func run(_ arguments: [String]) throws -> ToolProcess {
     try database.start("quake-ingest", ["run"] + arguments)
   }

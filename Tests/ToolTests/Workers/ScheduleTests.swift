@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// When `quake-ingest run` polls, also after a restart.
-@Suite final class ScheduleTests: DatabaseSuite {
+@Suite final class ScheduleTests: ToolSuite {
   private func run(_ arguments: [String], environment: [String: String] = [:]) throws
     -> ToolProcess
   {

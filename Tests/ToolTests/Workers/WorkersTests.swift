@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Several workers on one database.
-@Suite final class WorkersTests: DatabaseSuite {
+@Suite final class WorkersTests: ToolSuite {
   private let names = ["all_hour", "all_day", "all_month"]
   /// The longest time that a takeover may take; beside other tests everything takes several times
   /// as long.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Header fields in which a client says that it is somebody else, or that the server is.
-@Suite final class ForgedHeaderTests: DatabaseSuite {
+@Suite final class ForgedHeaderTests: ToolSuite {
   override init() throws {
     try super.init()
     try database.psql(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// A suite whose tests have a database and a folder, each test its own.
-class DatabaseSuite {
+class ToolSuite {
   let database: TestDatabase
   let folder: TemporaryFolder
 
